@@ -1,0 +1,269 @@
+"""Assembly: the supervision tree of one node, put together from its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Protocol
+from uuid import UUID
+
+import trio
+
+from picloud.actors import runtime
+from picloud.actors.consumer import Consumer
+from picloud.actors.database import Database
+from picloud.actors.handling import MessageHandling
+from picloud.actors.lane import ConsumerConfig
+from picloud.actors.library import Library
+from picloud.actors.queue_store import PoolQueueStore
+from picloud.actors.reclaim import Reclaim, ReclaimConfig
+from picloud.actors.roster import Roster, name_consumer
+from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
+from picloud.actors.wakes import QueueKey, QueueWakes
+from picloud.actors.wakeup import Wakeup, WakeupConfig
+from picloud.config import Settings
+from picloud.db.connection import Connection
+from picloud.db.messages import DueQueue, Effect, ReclaimedQueue, Sent, list_due_queues, reclaim_messages
+from picloud.db.pool import Pool
+from picloud.db.scripts import ScriptHead, list_script_heads, load_scripts
+from picloud.db.triggers import list_queue_triggers
+from picloud.engine import Engine, Outcome
+from picloud.errors import ActorNotFound, Conflict, DatabaseUnavailable, ScriptNotFound
+from picloud.types import AppId, NewMessage, QueueTrigger, Script, ScriptId
+
+DEFAULT_VISIBILITY_TIMEOUT = 30
+"""Seconds; the lease of messages whose queue has no trigger any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the tree is made of, besides itself."""
+
+    settings: Settings
+    pool: Pool
+    connect: Callable[[], Awaitable[Connection]]
+    engine: Engine
+    gate: trio.CapacityLimiter
+    """Worker threads that run handlers at once."""
+    library: Library
+    wakes: QueueWakes
+    node_id: UUID
+    on_outcomes: Callable[[Sequence[Outcome]], None]
+    journal: Journal
+    revive_database: Callable[[], Awaitable[None]] | None = None
+
+
+class Stoppable(Protocol):
+    """The HTTP server."""
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = ...) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTree:
+    """The tree, and what others may do to it."""
+
+    root: Supervisor
+    roster: Roster
+    server: Stoppable | None
+    pool: Pool
+
+    def close_intake(self) -> None:
+        """Accept no request and claim no message any more; what runs goes on."""
+        if self.server is not None:
+            self.server.stop()
+        self.roster.close()
+
+    def snapshot(self, path: str | None, depth: int | None) -> dict[str, Any] | None:
+        """Return the tree below `path` as JSON, `depth` levels deep; None where there is no such path."""
+        try:
+            return self.root.snapshot(path, depth).to_json()
+        except runtime.ActorNotFound:
+            return None
+
+    async def restart(self, path: str) -> None:
+        """Restart one actor. Raises: ActorNotFound, Conflict."""
+        try:
+            await self.root.restart(path)
+        except runtime.ActorNotFound as error:
+            raise ActorNotFound(f"no actor at {path}") from error
+        except runtime.RuntimeActorError as error:
+            raise Conflict(f"{path} cannot be restarted: {error}") from error
+
+    async def readiness(self) -> list[str]:
+        """Return why the node cannot serve; consumers do not count: their trouble is one script's, not the node's."""
+        reasons = [
+            f"{path}: {health.error}"
+            for path, health in self.root.degraded()
+            if not path.startswith("/picloud/consumers")
+        ]
+        if self.roster.closed:
+            reasons.append("the node is shutting down")
+        try:
+            await self.pool.ping()
+        except DatabaseUnavailable as error:
+            reasons.append(f"/picloud/database: {error}")
+        return reasons
+
+
+def build_tree(parts: Parts, server: Stoppable | None = None) -> NodeTree:
+    """Return the tree of a node; `server` starts last and stops first."""
+    settings = parts.settings
+    database = Database(parts.pool, revive=parts.revive_database)
+    wakeup = Wakeup(
+        parts.wakes,
+        parts.connect,
+        partial(_list_due, parts.pool),
+        WakeupConfig(poll_interval=settings.queue_poll_interval),
+        parts.node_id,
+    )
+    roster = _roster(parts)
+    children = [
+        ChildSpec("database", database.run),
+        ChildSpec("wakeup", wakeup.run),
+        _services(parts).as_child(),
+        roster.consumers.as_child(),
+    ]
+    if server is not None:
+        children.append(ChildSpec("server", server.run, shutdown=settings.drain_secs + 1, on_shutdown=server.stop))
+    root = Supervisor(
+        "picloud", children, strategy="rest_for_one", max_restarts=5, max_seconds=30.0, journal=parts.journal
+    )
+    return NodeTree(root, roster, server, parts.pool)
+
+
+def wake_for_effects(wakes: QueueWakes, app_id: AppId, effects: Sequence[Effect]) -> None:
+    """Wake the consumers of messages that handlers sent, once they are committed."""
+    soonest: dict[str, float] = {}
+    for message in (effect.message for effect in effects):
+        due_in = _guess_due(message)
+        soonest[message.queue_name] = min(due_in, soonest.get(message.queue_name, due_in))
+    for queue, due_in in soonest.items():
+        wakes.sent(QueueKey(app_id, queue), due_in)
+
+
+def wake_for_sent(
+    wakes: QueueWakes, app_id: AppId, messages: Sequence[NewMessage], sent: Sequence[Sent]
+) -> None:
+    """Wake the consumers of messages that were sent from outside, once they are committed."""
+    soonest: dict[str, float] = {}
+    for message, one in zip(messages, sent, strict=True):
+        if one.due_in is not None:
+            soonest[message.queue_name] = min(one.due_in, soonest.get(message.queue_name, one.due_in))
+    for queue, due_in in soonest.items():
+        wakes.sent(QueueKey(app_id, queue), due_in)
+
+
+def _guess_due(message: NewMessage) -> float:
+    """By this node's clock: only a hint of when to look."""
+    if message.deliver_after is None:
+        return message.delay
+    return (message.deliver_after - datetime.now(UTC)).total_seconds()
+
+
+def make_library(pool: Pool, wakes: QueueWakes, *, poll_interval: float) -> Library:
+    """Return the node's library of scripts, reading through `pool`."""
+    return Library(
+        partial(_list_heads, pool), partial(_load_scripts, pool), wakes.watch("scripts"), poll_interval=poll_interval
+    )
+
+
+def _services(parts: Parts) -> Supervisor:
+    reclaim = Reclaim(
+        partial(_reclaim, parts.pool),
+        ReclaimConfig(interval=parts.settings.queue_reclaim_interval_ms / 1000),
+        on_released=partial(_wake_released, parts.wakes),
+    )
+    return Supervisor("services", [ChildSpec("library", parts.library.run), ChildSpec("reclaim", reclaim.run)])
+
+
+def _roster(parts: Parts) -> Roster:
+    roster = Roster(
+        partial(_list_triggers, parts.pool),
+        partial(_make_consumer, parts),
+        # a new version of a script restarts its consumers
+        parts.wakes.watch("triggers", "scripts"),
+        poll_interval=parts.settings.roster_poll_interval,
+        on_stopped=lambda trigger: parts.wakes.forget(QueueKey(trigger.app_id, trigger.queue_name)),
+    )
+    roster.consumers = DynamicSupervisor(
+        "consumers",
+        children=[ChildSpec("roster", roster.run)],
+        max_restarts=9,
+        max_seconds=300.0,
+        backoff=Backoff(base=0.05, cap=15.0),
+    )
+    return roster
+
+
+async def _make_consumer(parts: Parts, trigger: QueueTrigger) -> ChildSpec:
+    key = QueueKey(trigger.app_id, trigger.queue_name)
+    script = await _find_script(parts.library, trigger)
+    compiled = await trio.to_thread.run_sync(parts.engine.compile, script.name, script.source)
+    consumer = Consumer(
+        trigger,
+        PoolQueueStore(parts.pool, trigger),
+        MessageHandling(
+            parts.engine,
+            parts.gate,
+            trigger,
+            compiled,
+            slice_secs=parts.settings.slice_secs,
+            on_outcomes=parts.on_outcomes,
+        ),
+        parts.wakes.mailbox(key),
+        ConsumerConfig(slice_secs=parts.settings.slice_secs),
+        on_effects=partial(wake_for_effects, parts.wakes, trigger.app_id),
+        on_retry=partial(parts.wakes.wake_in, key),
+    )
+    return ChildSpec(
+        name_consumer(trigger),
+        consumer.run,
+        restart="transient",
+        shutdown=parts.settings.drain_secs,
+        on_shutdown=consumer.drain,
+        introspect=consumer,
+    )
+
+
+async def _find_script(library: Library, trigger: QueueTrigger) -> Script:
+    script = library.find(trigger.app_id, trigger.script_name)
+    if script is None or script.version != trigger.script_version:
+        await library.refresh()
+        script = library.find(trigger.app_id, trigger.script_name)
+    if script is None:
+        raise ScriptNotFound(f"script '{trigger.script_name}' is gone")
+    return script
+
+
+async def _list_triggers(pool: Pool) -> list[QueueTrigger]:
+    async with pool.connection() as conn:
+        return await list_queue_triggers(conn, only_enabled=True)
+
+
+async def _list_heads(pool: Pool) -> list[ScriptHead]:
+    async with pool.connection() as conn:
+        return await list_script_heads(conn)
+
+
+async def _load_scripts(pool: Pool, ids: Sequence[ScriptId]) -> list[Script]:
+    async with pool.connection() as conn:
+        return await load_scripts(conn, ids)
+
+
+async def _list_due(pool: Pool) -> list[DueQueue]:
+    async with pool.connection() as conn:
+        return await list_due_queues(conn)
+
+
+async def _reclaim(pool: Pool, limit: int) -> list[ReclaimedQueue]:
+    async with pool.connection() as conn:
+        return await reclaim_messages(conn, default_timeout_secs=DEFAULT_VISIBILITY_TIMEOUT, limit=limit)
+
+
+def _wake_released(wakes: QueueWakes, queue: ReclaimedQueue) -> None:
+    wakes.sent(QueueKey(queue.app_id, queue.queue_name), 0.0)

@@ -1,0 +1,59 @@
+"""From what handlers did to what the queue must be told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from picloud.backoff import compute_backoff
+from picloud.db.messages import Effect, Settlement, error_json
+from picloud.engine import Outcome
+from picloud.types import ClaimToken, Message, MessageId, QueueTrigger, ScriptError
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Messages claimed together: the token is their lease."""
+
+    token: ClaimToken
+    messages: Sequence[Message]
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What becomes of the messages of one batch, by id."""
+
+    token: ClaimToken
+    done: list[MessageId] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    retry_ms: list[tuple[MessageId, float]] = field(default_factory=list)
+    dead: list[tuple[MessageId, str]] = field(default_factory=list)
+    untried: list[MessageId] = field(default_factory=list)
+
+    @property
+    def settlement(self) -> Settlement:
+        """The part that goes with the next pull."""
+        return Settlement(self.token, self.done, self.effects)
+
+
+def judge(trigger: QueueTrigger, batch: Batch, outcomes: Sequence[Outcome]) -> Verdict:
+    """Decide over the first `len(outcomes)` messages of `batch`; each outcome belongs to the message at its place.
+
+    ok → done, with its effects. Raised → tried again after a backoff, or dead when no attempt is left. Cancelled by a
+    shutdown → untried: it does not count as an attempt.
+    """
+    verdict = Verdict(batch.token)
+    for message, outcome in zip(batch.messages, outcomes, strict=False):
+        if outcome.ok:
+            verdict.done.append(message.id)
+            verdict.effects += [Effect(message.id, effect) for effect in outcome.messages]
+        elif outcome.cancelled:
+            verdict.untried.append(message.id)
+        elif message.attempt < message.max_attempts:
+            wait = compute_backoff(message.attempt, trigger.retry_backoff, trigger.retry_base_ms)
+            verdict.retry_ms.append((message.id, float(wait)))
+        else:
+            error = outcome.error or ScriptError("Error", "the handler failed")
+            verdict.dead.append((message.id, json.dumps(error_json(error))))
+    return verdict

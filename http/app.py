@@ -1,0 +1,76 @@
+"""The HTTP API: one Quart app, made from the functions of a node.
+
+Reader's map: `node.py` what the node gives · `auth.py` tokens · `requests.py`, `bodies.py`, `paging.py` reading ·
+`responses.py`, `problems.py` answering · one module per resource, each with its models and a `blueprint`.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import structlog
+from quart import request
+from quart.sessions import SecureCookieSession, SessionInterface
+from quart.wrappers import BaseRequestWebsocket, Response
+from quart_trio import QuartTrio
+from werkzeug.exceptions import HTTPException
+
+from picloud.errors import PicloudError
+from picloud.http import apps, dead_letters, deployment, health, messages, queues, scripts, supervisor, triggers
+from picloud.http.auth import TokenCheck, check_request
+from picloud.http.node import EXTENSION, Node
+from picloud.http.problems import answer_any_error, answer_http_error, answer_picloud_error
+from picloud.http.requests import MAX_BODY_BYTES
+from picloud.http.tenants import EXTENSION as APP_IDS
+from picloud.http.tenants import AppIds
+
+BODY_TIMEOUT_SECS = 60
+"""How long a request's body may take to arrive."""
+
+BLUEPRINTS = tuple(
+    module.blueprint
+    for module in (apps, scripts, triggers, queues, messages, dead_letters, deployment, supervisor, health)
+)
+
+_log = structlog.get_logger("picloud.http")
+
+
+class Api(QuartTrio):
+    """Quart on Trio with its faults routed to our log; it starts no background task and has no lifespan."""
+
+    def log_exception(
+        self, exception_info: tuple[type, BaseException, TracebackType] | tuple[None, None, None]
+    ) -> None:
+        """Log what escaped every error handler."""
+        _log.error("request_failed", method=request.method, path=request.path, exc_info=exception_info)
+
+
+class NoSession(SessionInterface):
+    """No cookies: a token comes with each request."""
+
+    async def open_session(self, app: Any, request: BaseRequestWebsocket) -> SecureCookieSession | None:
+        return self.make_null_session(app)
+
+
+def create_app(node: Node) -> Api:
+    """Return the ASGI app that serves `node`."""
+    app = Api("picloud", static_folder=None)
+    app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, BODY_TIMEOUT=BODY_TIMEOUT_SECS, RESPONSE_TIMEOUT=None)
+    app.session_interface = NoSession()
+    app.url_map.merge_slashes = False
+    app.extensions[EXTENSION] = node
+    app.extensions[APP_IDS] = AppIds()
+    app.register_error_handler(PicloudError, answer_picloud_error)
+    app.register_error_handler(HTTPException, answer_http_error)
+    app.register_error_handler(Exception, answer_any_error)
+    tokens = TokenCheck(node.pool)
+
+    @app.before_request
+    async def check() -> Response | None:
+        await check_request(tokens)
+        return None
+
+    for blueprint in BLUEPRINTS:
+        app.register_blueprint(blueprint)
+    return app

@@ -1,0 +1,83 @@
+"""Who may call: one bearer token, checked against the hashes in the database."""
+
+from __future__ import annotations
+
+import trio
+from quart import request
+from quart.wrappers import Request
+
+from picloud.db.pool import Pool
+from picloud.db.tokens import PREFIX, check_token, hash_token
+from picloud.errors import DatabaseUnavailable, NotFound, Unauthorized
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+"""What an orchestrator asks without a token."""
+
+FRESH_SECS = 5.0
+"""How long a token counts as valid after it was looked up: a deleted one works that much longer."""
+OUTAGE_SECS = 3600.0
+"""The same while the database is away: then no token can be deleted, and operators need the tree."""
+MAX_TOKEN_LENGTH = 200
+MAX_REMEMBERED = 1000
+
+
+class TokenCheck:
+    """Check tokens, and remember the hashes of the valid ones for a moment."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._seen: dict[bytes, float] = {}
+        """When each hash was last found in the database, by Trio's clock."""
+
+    async def check(self, token: str) -> None:
+        """Let a valid token pass. Raises: Unauthorized, DatabaseUnavailable."""
+        if not token.startswith(PREFIX) or len(token) > MAX_TOKEN_LENGTH:
+            raise Unauthorized(f"this is not a token of picloud: they start with '{PREFIX}'")
+        digest = hash_token(token)
+        age = trio.current_time() - self._seen.get(digest, float("-inf"))
+        if age < FRESH_SECS or (age < OUTAGE_SECS and self._pool.statistics().degraded_since is not None):
+            return
+        try:
+            await self._look_up(token, digest)
+        except DatabaseUnavailable:
+            if age >= OUTAGE_SECS:
+                raise
+
+    async def _look_up(self, token: str, digest: bytes) -> None:
+        try:
+            async with self._pool.connection() as conn:
+                await check_token(conn, token)
+        except Unauthorized:
+            self._seen.pop(digest, None)
+            raise
+        if len(self._seen) >= MAX_REMEMBERED:
+            self._seen.clear()
+        self._seen[digest] = trio.current_time()
+
+
+async def check_request(tokens: TokenCheck) -> None:
+    """Let the request pass if it is open to all or has a valid token, and asks for something that can exist.
+
+    Raises: Unauthorized, NotFound, DatabaseUnavailable.
+    """
+    if request.path not in OPEN_PATHS and (request.path.startswith("/api/") or request.routing_exception is None):
+        await tokens.check(read_token(request))
+    for part in (request.view_args or {}).values():
+        if "\0" in str(part) or not _is_text(str(part)):
+            raise NotFound("no such thing: the path holds characters that no name has")
+
+
+def read_token(call: Request) -> str:
+    """Return the bearer token of a request. Raises: Unauthorized where there is none."""
+    scheme, _, token = call.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthorized("no token: send 'Authorization: Bearer pc_…' (picloud prints it at its first start)")
+    return token.strip()
+
+
+def _is_text(part: str) -> bool:
+    try:
+        part.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

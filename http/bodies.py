@@ -1,0 +1,58 @@
+"""The kinds of pydantic models that requests and responses are made of, and their field types."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic_core import PydanticCustomError
+
+from picloud.durations import parse_duration
+from picloud.errors import InvalidInput
+
+
+class RequestBody(BaseModel):
+    """A request's JSON object: unknown fields are refused, values are never converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Query(BaseModel):
+    """A request's query parameters: text that is converted; unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class View(BaseModel):
+    """A response's JSON object."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def of(cls, record: object) -> Self:
+        """Return the view of a record with the same field names."""
+        return cls.model_validate(record)
+
+
+def _check_text(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", "must not hold a NUL character")
+    return text
+
+
+def _read_delay(value: Any) -> float:
+    try:
+        return parse_duration(value)
+    except InvalidInput as error:
+        raise PydanticCustomError("delay", "{text}", {"text": str(error)}) from error
+
+
+Text = Annotated[str, AfterValidator(_check_text)]
+"""Text that PostgreSQL can store: pydantic refuses lone surrogates, this refuses NUL."""
+
+Delay = Annotated[float, BeforeValidator(_read_delay)]
+"""Seconds, given as a number or as text such as "5m"."""
+
+Time = Annotated[datetime, AfterValidator(lambda time: time.astimezone(UTC))]
+"""RFC 3339 in UTC, whatever the session's time zone was."""

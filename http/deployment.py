@@ -1,0 +1,114 @@
+"""An app folder as one request: POST /api/v1/apps/{app}/deploy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import trio
+from pydantic import Field
+from quart import Blueprint, Response
+
+from picloud.db.deployment import Action, Kind, apply_deployment
+from picloud.errors import ScriptInvalid, ScriptsInvalid
+from picloud.http.bodies import RequestBody, Text, View
+from picloud.http.node import node
+from picloud.http.requests import read_model
+from picloud.http.responses import respond
+from picloud.http.triggers import SettingsBody
+from picloud.manifest import Manifest, QueueTriggerSpec, check_manifest
+from picloud.names import check_app_name
+
+blueprint = Blueprint("deployment", __name__, url_prefix="/api/v1/apps/<app>/deploy")
+
+
+class DeployedTriggerBody(SettingsBody):
+    """A script that consumes a queue."""
+
+    queue: Text
+    script: Text
+
+
+class DeployedTriggersBody(RequestBody):
+    """All triggers of an app, by kind."""
+
+    queue: list[DeployedTriggerBody] = Field(default_factory=list, max_length=10_000)
+
+
+class DeploymentBody(RequestBody):
+    """What an app is to consist of; `dry_run` only says what would change."""
+
+    scripts: dict[Text, Text]
+    triggers: DeployedTriggersBody = Field(default_factory=DeployedTriggersBody)
+    dry_run: bool = False
+
+
+class ChangeView(View):
+    """One field that a deployment changes."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+class EntryView(View):
+    """What happens to one thing of the app; the name of a trigger is its queue."""
+
+    action: Action
+    kind: Kind
+    name: str
+    changes: list[ChangeView]
+
+
+class DiffView(View):
+    """What a deployment did, or would do."""
+
+    app: str
+    dry_run: bool
+    changed: bool
+    entries: list[EntryView]
+
+
+@blueprint.post("")
+async def deploy(app: str) -> Response:
+    """Bring an app to what the request says: what is not in it is deleted, messages stay."""
+    check_app_name(app)
+    body = await read_model(DeploymentBody)
+    manifest = _manifest(app, body)
+    check_manifest(manifest)
+    await trio.to_thread.run_sync(
+        partial(_compile_all, node().compile_script, manifest.scripts), abandon_on_cancel=True
+    )
+    async with node().pool.connection() as conn:
+        diff = await apply_deployment(conn, manifest, dry_run=body.dry_run)
+    if not body.dry_run:
+        for kind, what in (("script", "scripts"), ("trigger", "triggers")):
+            if diff.has_changed(kind):
+                node().changed(what)
+    return respond(DiffView.of(diff))
+
+
+def _manifest(app: str, body: DeploymentBody) -> Manifest:
+    specs = [
+        QueueTriggerSpec(
+            trigger.queue, trigger.script, trigger.model_dump(exclude_unset=True, exclude={"queue", "script"})
+        )
+        for trigger in body.triggers.queue
+    ]
+    return Manifest(app, body.scripts, tuple(specs))
+
+
+def _compile_all(compile_script: Any, scripts: Mapping[str, str]) -> None:
+    """Compile every script. Raises: ScriptInvalid for one bad script, ScriptsInvalid for more."""
+    bad: list[ScriptInvalid] = []
+    for name, source in scripts.items():
+        try:
+            compile_script(name, source)
+        except ScriptInvalid as error:
+            error.pointer = "/scripts/" + name.replace("~", "~0").replace("/", "~1")
+            bad.append(error)
+    if len(bad) == 1:
+        raise bad[0]
+    if bad:
+        raise ScriptsInvalid(bad)

@@ -1,0 +1,55 @@
+"""What the HTTP API gets from the node it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, cast
+
+from picloud.db.messages import Sent
+from picloud.db.pool import Pool
+from picloud.types import AppId, NewMessage
+
+EXTENSION = "picloud"
+"""Where the Quart app keeps its node."""
+
+
+class TreeEvent(Protocol):
+    """Something that happened in the supervision tree, numbered from 1."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The functions and limits of one node."""
+
+    pool: Pool
+    compile_script: Callable[[str, str], object]
+    """Name and source; blocks for up to 0.2 s. Raises: ScriptInvalid."""
+    sent: Callable[[AppId, Sequence[NewMessage], Sequence[Sent]], None]
+    """To be called once messages are committed: it wakes their consumers."""
+    changed: Callable[[Literal["triggers", "scripts"]], None]
+    """To be called once a change of triggers or scripts is committed."""
+    snapshot: Callable[[str | None, int | None], dict[str, Any] | None]
+    """Path and depth; None where the tree has no such path."""
+    restart_actor: Callable[[str], Awaitable[None]]
+    """Path. Raises: ActorNotFound, Conflict."""
+    readiness: Callable[[], Awaitable[list[str]]]
+    """Why the node cannot serve; empty when it can."""
+    max_payload_bytes: int
+    events: Callable[[int | None], AsyncIterator[TreeEvent]]
+    """The tree's events after the one of that number; None: only new ones."""
+
+
+def node() -> Node:
+    """Return the node of the request being handled."""
+    from quart import current_app
+
+    return cast(Node, current_app.extensions[EXTENSION])

@@ -1,0 +1,170 @@
+"""Errors as problem documents (RFC 9457). The one place that knows which error has which HTTP status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http import HTTPStatus
+
+import structlog
+from psycopg import errors as sql_errors
+from pydantic import BaseModel
+from quart import Response, request
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+from picloud import errors
+from picloud.errors import InvalidFields, InvalidInput, PicloudError, ScriptInvalid, ScriptsInvalid
+
+STATUSES: dict[type[PicloudError], HTTPStatus] = {
+    errors.PicloudError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.InvalidName: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.InvalidPayload: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.PayloadTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.ScriptInvalid: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.ScriptsInvalid: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.InvalidFields: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.MalformedBody: HTTPStatus.BAD_REQUEST,
+    errors.UnsupportedMediaType: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    errors.InvalidManifest: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.InvalidSetting: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.NotFound: HTTPStatus.NOT_FOUND,
+    errors.AppNotFound: HTTPStatus.NOT_FOUND,
+    errors.ScriptNotFound: HTTPStatus.NOT_FOUND,
+    errors.TriggerNotFound: HTTPStatus.NOT_FOUND,
+    errors.QueueNotFound: HTTPStatus.NOT_FOUND,
+    errors.MessageNotFound: HTTPStatus.NOT_FOUND,
+    errors.DeadLetterNotFound: HTTPStatus.NOT_FOUND,
+    errors.ActorNotFound: HTTPStatus.NOT_FOUND,
+    errors.Conflict: HTTPStatus.CONFLICT,
+    errors.NameTaken: HTTPStatus.CONFLICT,
+    errors.QueueHasConsumer: HTTPStatus.CONFLICT,
+    errors.ScriptInUse: HTTPStatus.CONFLICT,
+    errors.AlreadyReplayed: HTTPStatus.CONFLICT,
+    errors.Unauthorized: HTTPStatus.UNAUTHORIZED,
+    errors.DatabaseError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.DatabaseUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.DatabaseMisconfigured: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.MigrationError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.EmbeddedPostgresError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.ServerError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.AddressInUse: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.EngineClosed: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+"""The status of every class in errors.py; a class that is missing here fails a test."""
+
+HTTP_CODES = {
+    HTTPStatus.NOT_FOUND: ("route_not_found", "no such path in this API"),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("method_not_allowed", "this path does not take that method"),
+    HTTPStatus.REQUEST_TIMEOUT: ("request_timeout", "the body did not arrive in time"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
+        "body_too_large",
+        "the body is larger than 16 MiB: send fewer messages at once",
+    ),
+}
+"""Code and text for what the HTTP layer itself refuses."""
+
+MAX_FAULTS = 100
+"""Faults that one problem document lists; its `detail` counts them all."""
+MAX_TEXT = 2000
+RETRY_AFTER_SECS = 2
+
+_log = structlog.get_logger("picloud.http")
+
+
+class ProblemFault(BaseModel):
+    """One fault: a place in the body (JSON pointer), in the query or in a script, and what is wrong there."""
+
+    detail: str
+    pointer: str | None = None
+    parameter: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class Problem(BaseModel):
+    """A problem document. `code` is stable; `type` is the same as a URI."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    instance: str
+    errors: list[ProblemFault] | None = None
+
+
+async def answer_picloud_error(error: PicloudError) -> Response:
+    """Answer with the problem document of one of picloud's own errors."""
+    status = STATUSES[type(error)]
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return _answer_internal(error)
+    response = _problem(status, error.code, str(error), list(_faults(error)))
+    if status == HTTPStatus.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="picloud"'
+    elif status == HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = str(RETRY_AFTER_SECS)
+    return response
+
+
+async def answer_http_error(error: HTTPException) -> Response:
+    """Answer with the problem document of an error of the HTTP layer."""
+    status = HTTPStatus(error.code or 500)
+    code, detail = HTTP_CODES.get(status, ("http_error", error.description or status.phrase))
+    response = _problem(status, code, detail)
+    if isinstance(error, MethodNotAllowed) and error.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    return response
+
+
+async def answer_any_error(error: Exception) -> Response:
+    """Answer an error that nobody foresaw: 500 without its text, which goes to the log."""
+    if isinstance(error, sql_errors.ForeignKeyViolation | sql_errors.DeadlockDetected):
+        return _problem(
+            HTTPStatus.CONFLICT,
+            errors.Conflict.code,
+            "another request changed or deleted the same thing at that moment: look again, then retry",
+        )
+    return _answer_internal(error)
+
+
+def _answer_internal(error: Exception) -> Response:
+    _log.error("request_failed", method=request.method, path=request.path, exc_info=error)
+    text = "the server failed to answer; its log says why"
+    return _problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", text)
+
+
+def _problem(status: HTTPStatus, code: str, detail: str, faults: list[ProblemFault] | None = None) -> Response:
+    problem = Problem(
+        type=f"urn:picloud:error:{code}",
+        title=code.replace("_", " ").capitalize(),
+        status=status,
+        code=code,
+        detail=_plain(detail),
+        instance=_plain(request.path),
+        errors=faults or None,
+    )
+    body = problem.model_dump_json(exclude_none=True)
+    return Response(body, status, content_type="application/problem+json")
+
+
+def _faults(error: PicloudError) -> Iterator[ProblemFault]:
+    if isinstance(error, InvalidFields):
+        for field in error.faults[:MAX_FAULTS]:
+            pointer = None if field.pointer is None else _plain(field.pointer)
+            parameter = None if field.parameter is None else _plain(field.parameter)
+            yield ProblemFault(detail=_plain(field.message), pointer=pointer, parameter=parameter)
+    elif isinstance(error, ScriptsInvalid):
+        for script in error.scripts[:MAX_FAULTS]:
+            yield from _faults(script)
+    elif isinstance(error, ScriptInvalid):
+        pointer = _plain(error.pointer or "/source")
+        for fault in error.faults[:MAX_FAULTS]:
+            yield ProblemFault(detail=_plain(fault.message), pointer=pointer, line=fault.line, column=fault.column)
+    elif isinstance(error, InvalidInput) and error.pointer is not None:
+        yield ProblemFault(detail=_plain(str(error)), pointer=_plain(error.pointer))
+
+
+def _plain(text: str) -> str:
+    """Return text that JSON can carry and a person can read: what a caller sent may be neither."""
+    text = text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
+    return text.encode("utf-8", "backslashreplace").decode()

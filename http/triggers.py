@@ -1,0 +1,146 @@
+"""Queue triggers: /api/v1/apps/{app}/triggers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+from quart import Blueprint, Response
+
+from picloud.db.apps import get_app
+from picloud.db.connection import Connection
+from picloud.db.scripts import get_script
+from picloud.db.triggers import (
+    QueueTriggerSettings,
+    delete_trigger,
+    get_queue_trigger,
+    insert_queue_trigger,
+    list_queue_triggers,
+    lock_trigger,
+    update_queue_trigger,
+)
+from picloud.errors import TriggerNotFound
+from picloud.http.bodies import RequestBody, Text, Time, View
+from picloud.http.node import node
+from picloud.http.paging import PageQuery, make_page
+from picloud.http.requests import parse_id, read_model, read_query
+from picloud.http.responses import respond, respond_created, respond_nothing
+from picloud.types import AppId, BackoffShape, QueueTrigger, TriggerId
+
+blueprint = Blueprint("triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers")
+
+
+class SettingsBody(RequestBody):
+    """What can be set on a queue trigger; what is left out keeps its default or its value."""
+
+    enabled: bool = True
+    visibility_timeout_secs: int = Field(default=30, ge=1, le=43_200)
+    retry_max_attempts: int = Field(default=3, ge=1, le=100)
+    retry_backoff: BackoffShape = "exponential"
+    retry_base_ms: int = Field(default=1000, ge=1, le=3_600_000)
+    batch_size: int = Field(default=500, ge=1, le=10_000)
+    concurrency: int = Field(default=1, ge=1, le=64)
+
+
+class NewQueueTriggerBody(SettingsBody):
+    """A script to consume a queue with."""
+
+    script: Text
+    queue_name: Text
+
+
+class TriggerChangeBody(SettingsBody):
+    """What to change on a trigger."""
+
+    script: Text = ""
+
+
+class TriggerView(View):
+    """A queue trigger."""
+
+    id: UUID
+    kind: Literal["queue"] = "queue"
+    queue_name: str
+    script: str = Field(validation_alias="script_name")
+    enabled: bool
+    visibility_timeout_secs: int
+    retry_max_attempts: int
+    retry_backoff: BackoffShape
+    retry_base_ms: int
+    batch_size: int
+    concurrency: int
+    last_fired_at: Time | None
+    created_at: Time
+    updated_at: Time
+
+
+@blueprint.get("")
+async def index(app: str) -> Response:
+    """List an app's triggers in the order they were made."""
+    query = read_query(PageQuery)
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        rows = await list_queue_triggers(conn, app_id=owner.id, after=query.after_id, limit=query.limit + 1)
+    return respond(make_page(rows, query, TriggerView.of, lambda trigger: trigger.id))
+
+
+@blueprint.post("/queue")
+async def create(app: str) -> Response:
+    """Bind a script to a queue that has no consumer."""
+    body = await read_model(NewQueueTriggerBody)
+    settings = QueueTriggerSettings(**body.model_dump(exclude={"script", "queue_name"}))
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        trigger = await insert_queue_trigger(conn, owner.id, body.script, body.queue_name, settings)
+    node().changed("triggers")
+    return respond_created(TriggerView.of(trigger))
+
+
+@blueprint.get("/<trigger>")
+async def show(app: str, trigger: str) -> Response:
+    """Return one trigger."""
+    trigger_id = _parse_trigger_id(trigger)
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        return respond(TriggerView.of(await get_queue_trigger(conn, owner.id, trigger_id)))
+
+
+@blueprint.patch("/<trigger>")
+async def change(app: str, trigger: str) -> Response:
+    """Change settings of a trigger, or the script it runs."""
+    trigger_id = _parse_trigger_id(trigger)
+    body = await read_model(TriggerChangeBody)
+    async with node().pool.transaction() as conn:
+        owner = await get_app(conn, app)
+        changed = await _change(conn, owner.id, trigger_id, body)
+    node().changed("triggers")
+    return respond(TriggerView.of(changed))
+
+
+@blueprint.delete("/<trigger>")
+async def delete(app: str, trigger: str) -> Response:
+    """Delete a trigger; its queue keeps its messages."""
+    trigger_id = _parse_trigger_id(trigger)
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        await delete_trigger(conn, owner.id, trigger_id)
+    node().changed("triggers")
+    return respond_nothing()
+
+
+async def _change(conn: Connection, app_id: AppId, trigger_id: TriggerId, body: TriggerChangeBody) -> QueueTrigger:
+    await lock_trigger(conn, app_id, trigger_id)
+    stored = await get_queue_trigger(conn, app_id, trigger_id)
+    names = SettingsBody.model_fields
+    settings = QueueTriggerSettings(**{name: getattr(stored, name) for name in names})
+    settings = replace(settings, **body.model_dump(exclude_unset=True, exclude={"script"}))
+    script_id = stored.script_id
+    if "script" in body.model_fields_set:
+        script_id = (await get_script(conn, app_id, body.script)).id
+    return await update_queue_trigger(conn, app_id, trigger_id, settings, script_id=script_id)
+
+
+def _parse_trigger_id(text: str) -> TriggerId:
+    return TriggerId(parse_id(text, TriggerNotFound, "trigger"))

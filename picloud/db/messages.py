@@ -1,0 +1,309 @@
+"""The queue's messages: send, pull, settle, reclaim, peek. Source: sql/messages.sql."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import class_row
+
+from picloud.db.connection import Connection
+from picloud.db.sqlfile import load
+from picloud.errors import MessageNotFound
+from picloud.types import AppId, ClaimToken, Json, Message, MessageId, MessageState, NewMessage, ScriptError, TriggerId
+
+_sql = load("messages")
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATE_COMMITS = timedelta(seconds=2)
+PRIORITIES = tuple(range(9, -1, -1))
+"""Priority levels, highest first: the pull probes each, since one scan over all walks every delayed row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of one message sent."""
+
+    id: MessageId
+    """The id of the earlier message where the dedup key was taken."""
+    is_new: bool
+    due_in: float | None
+    """Seconds until it may be delivered, by the database's clock; None when it is not new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A message that a handler sent; it exists only if the acknowledgement of `cause` holds its lease."""
+
+    cause: MessageId
+    message: NewMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Messages that were handled under one claim token, and what their handlers sent."""
+
+    token: ClaimToken
+    done: Sequence[MessageId] = ()
+    effects: Sequence[Effect] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """The next batch in ready order, and how many acknowledgements of the previous one held their lease."""
+
+    messages: list[Message]
+    acked: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReclaimedQueue:
+    """What reclaim did in one queue."""
+
+    app_id: AppId
+    queue_name: str
+    released: int
+    dead: int
+
+
+@dataclass(frozen=True, slots=True)
+class DueQueue:
+    """A queue with unclaimed messages; `due_in` seconds until its first is due, negative when it is overdue."""
+
+    app_id: AppId
+    queue_name: str
+    due_in: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message as an operator sees it."""
+
+    id: MessageId
+    queue_name: str
+    payload: Json
+    attempt: int
+    max_attempts: int
+    priority: int
+    enqueued_at: datetime
+    deliver_after: datetime
+    claimed_at: datetime | None
+    dedup_key: str | None
+    state: MessageState
+
+
+@dataclass(slots=True)
+class LowWater:
+    """Where the claim scan of each priority starts, so that dead rows before it are not walked again."""
+
+    marks: list[datetime] = field(default_factory=lambda: [EPOCH] * len(PRIORITIES))
+
+    def reset(self) -> bool:
+        """Scan from the start again; return whether the marks stood higher."""
+        if all(mark is EPOCH for mark in self.marks):
+            return False
+        self.marks = [EPOCH] * len(PRIORITIES)
+        return True
+
+    def advance(self, claimed: Sequence[Message]) -> None:
+        """Move the marks behind what was just claimed, less a margin for transactions that commit late."""
+        for message in claimed:
+            at = PRIORITIES.index(message.priority)
+            self.marks[at] = max(self.marks[at], message.deliver_after - LATE_COMMITS)
+
+
+async def insert_messages(conn: Connection, app_id: AppId, messages: Sequence[NewMessage]) -> list[Sent]:
+    """Insert `messages` into queues of one app, in order; a taken dedup key yields the earlier message's id.
+
+    Atomic: one statement; a duplicate never stops the others.
+    """
+    if not messages:
+        return []
+    cur = await conn.execute(_sql.insert_messages, {"app_id": app_id, **_columns(messages)})
+    sent = []
+    for (message_id, is_new, due_in), message in zip(await cur.fetchall(), messages, strict=True):
+        if message_id is None:
+            message_id = await _find_dedup_id(conn, app_id, message)
+        sent.append(Sent(MessageId(message_id or message.id), is_new, due_in))
+    return sent
+
+
+async def pull_messages(
+    conn: Connection,
+    app_id: AppId,
+    queue_name: str,
+    *,
+    settle: Settlement,
+    claim_token: ClaimToken,
+    limit: int,
+    low_water: LowWater,
+) -> Pulled:
+    """Acknowledge `settle`, insert its effects and claim up to `limit` messages; 0 only settles.
+
+    Atomic: one statement; effects of an acknowledgement that lost its lease are dropped.
+    """
+    effects = settle.effects
+    parameters: dict[str, Any] = {
+        "app_id": app_id,
+        "queue_name": queue_name,
+        "ack_ids": list(settle.done),
+        "ack_token": settle.token,
+        "claim_token": claim_token,
+        "limit": limit,
+        "priority_levels": list(PRIORITIES),
+        "low_waters": low_water.marks,
+        "causes": [effect.cause for effect in effects],
+        **_columns([effect.message for effect in effects]),
+    }
+    cur = await conn.execute(_sql.pull_messages, parameters)
+    rows = await cur.fetchall()
+    acked = rows[0][9]
+    if rows[0][0] is None:
+        return Pulled([], acked)
+    # `returning` promises no order
+    rows.sort(key=_ready_order)
+    return Pulled([Message(row[0], queue_name, *row[1:5], *row[5:9]) for row in rows], acked)
+
+
+def _ready_order(row: Sequence[Any]) -> tuple[int, datetime, UUID]:
+    return (-row[4], row[6], row[0])
+
+
+async def nack_messages(conn: Connection, token: ClaimToken, waits_ms: Sequence[tuple[MessageId, float]]) -> int:
+    """Give failed messages back, each due again after its wait; return how many still held their lease."""
+    cur = await conn.execute(
+        _sql.nack_messages,
+        {"claim_token": token, "ids": [i for i, _ in waits_ms], "waits_ms": [float(w) for _, w in waits_ms]},
+    )
+    return cur.rowcount
+
+
+async def release_messages(conn: Connection, token: ClaimToken, ids: Sequence[MessageId]) -> int:
+    """Give back messages that were claimed but not tried; return how many still held their lease."""
+    cur = await conn.execute(_sql.release_messages, {"claim_token": token, "ids": list(ids)})
+    return cur.rowcount
+
+
+async def extend_leases(conn: Connection, token: ClaimToken, ids: Sequence[MessageId]) -> int:
+    """Start the leases anew; return how many were still held."""
+    cur = await conn.execute(_sql.extend_leases, {"claim_token": token, "ids": list(ids)})
+    return cur.rowcount
+
+
+async def dead_letter_messages(
+    conn: Connection,
+    token: ClaimToken,
+    failures: Sequence[tuple[MessageId, str]],
+    *,
+    trigger_id: TriggerId | None,
+    script_name: str | None,
+) -> int:
+    """Move failed messages to the dead letters; each failure is an id and its error as JSON text.
+
+    Atomic: one statement; returns how many still held their lease.
+    """
+    cur = await conn.execute(
+        _sql.dead_letter_messages,
+        {
+            "claim_token": token,
+            "ids": [i for i, _ in failures],
+            "errors": [error for _, error in failures],
+            "trigger_id": trigger_id,
+            "script_name": script_name,
+        },
+    )
+    return cur.rowcount
+
+
+async def reclaim_messages(conn: Connection, *, default_timeout_secs: int, limit: int) -> list[ReclaimedQueue]:
+    """Give back up to `limit` messages whose lease ran out, or bury those with no attempt left."""
+    cur = await conn.execute(
+        _sql.reclaim_messages, {"default_timeout_secs": default_timeout_secs, "limit": limit}
+    )
+    return [ReclaimedQueue(AppId(row[0]), *row[1:]) for row in await cur.fetchall()]
+
+
+async def list_due_queues(conn: Connection) -> list[DueQueue]:
+    """Return every queue that holds unclaimed messages."""
+    cur = await conn.execute(_sql.list_due_queues)
+    return [DueQueue(AppId(row[0]), row[1], row[2]) for row in await cur.fetchall()]
+
+
+async def list_messages(
+    conn: Connection,
+    app_id: AppId,
+    queue_name: str,
+    *,
+    state: MessageState | None = None,
+    after: UUID | None = None,
+    limit: int = 50,
+) -> list[StoredMessage]:
+    """Peek at a queue's messages in id order, without claiming them."""
+    async with conn.cursor(row_factory=class_row(StoredMessage)) as cur:
+        await cur.execute(
+            _sql.list_messages,
+            {"app_id": app_id, "queue_name": queue_name, "state": state, "after": after, "limit": limit},
+        )
+        return await cur.fetchall()
+
+
+async def get_message(conn: Connection, app_id: AppId, message_id: MessageId) -> StoredMessage:
+    """Return one message. Raises: MessageNotFound."""
+    async with conn.cursor(row_factory=class_row(StoredMessage)) as cur:
+        await cur.execute(_sql.get_message, {"app_id": app_id, "id": message_id})
+        message = await cur.fetchone()
+    if message is None:
+        raise MessageNotFound(f"no message {message_id}: it was handled, dead-lettered or never sent")
+    return message
+
+
+async def delete_message(conn: Connection, app_id: AppId, message_id: MessageId) -> bool:
+    """Drop a message that nobody holds; return whether there was one."""
+    cur = await conn.execute(_sql.delete_message, {"app_id": app_id, "id": message_id})
+    return cur.rowcount == 1
+
+
+def error_json(error: ScriptError) -> dict[str, Json]:
+    """Return `error` as it is stored with a dead letter; what jsonb cannot carry is replaced, never an error."""
+    return {
+        "type": error.type,
+        "message": _storable(error.message),
+        "line": error.line,
+        "source": _storable(error.source) if error.source is not None else None,
+        "stack": [
+            {"script": f.script, "line": f.line, "function": f.function, "source": _storable(f.source)}
+            for f in error.stack
+        ],
+    }
+
+
+def _storable(text: str) -> str:
+    """Storing a failure must not fail: jsonb takes neither NUL nor lone surrogates."""
+    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+async def _find_dedup_id(conn: Connection, app_id: AppId, message: NewMessage) -> UUID | None:
+    cur = await conn.execute(
+        _sql.find_dedup_id,
+        {"app_id": app_id, "queue_name": message.queue_name, "dedup_key": message.dedup_key},
+    )
+    row = await cur.fetchone()
+    return row[0] if row else None
+
+
+def _columns(messages: Sequence[NewMessage]) -> dict[str, list[Any]]:
+    return {
+        "ids": [m.id for m in messages],
+        "queue_names": [m.queue_name for m in messages],
+        "payloads": [m.payload for m in messages],
+        "delays": [m.delay for m in messages],
+        "deliver_afters": [m.deliver_after for m in messages],
+        "priorities": [m.priority for m in messages],
+        "max_attempts": [m.max_attempts for m in messages],
+        "dedup_keys": [m.dedup_key for m in messages],
+        "trigger_depths": [m.trigger_depth for m in messages],
+        "root_execution_ids": [m.root_execution_id for m in messages],
+    }

@@ -1,0 +1,49 @@
+"""Who uses the embedded server: file locks, which the kernel drops even when a process is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+
+class Sharing:
+    """The locks of one data folder, as one of its users sees them."""
+
+    def __init__(self, home: Path) -> None:
+        self._turn_file = home / "start.lock"
+        self._users_file = home / "users.lock"
+        self._use: IO[str] | None = None
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Wait until nobody else starts or stops the server, and keep others from it."""
+        with self._turn_file.open("a") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            yield
+
+    def begin_use(self) -> None:
+        """Count as a user until `end_use` or the end of the process. Atomic: inside `exclusive`."""
+        if self._use is None:
+            self._use = self._users_file.open("a")
+            fcntl.flock(self._use, fcntl.LOCK_SH)
+
+    def end_use(self) -> bool:
+        """Stop counting as a user; tell whether nobody else is left. Atomic: inside `exclusive`."""
+        if self._use is not None:
+            self._use.close()
+            self._use = None
+        return not self.is_used()
+
+    def is_used(self) -> bool:
+        """Tell whether any process counts as a user."""
+        if not self._users_file.exists():
+            return False
+        with self._users_file.open("r") as users:
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+            return False

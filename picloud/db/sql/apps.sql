@@ -1,0 +1,27 @@
+-- name: insert_app
+insert into apps (id, name) values (%(id)s, %(name)s) returning id, name, created_at;
+
+-- name: get_app
+select id, name, created_at from apps where name = %(name)s;
+
+-- name: list_apps
+select id, name, created_at from apps
+ where %(after)s::text is null or name > %(after)s::text
+ order by name limit %(limit)s;
+
+-- name: rename_app
+update apps set name = %(new_name)s where name = %(name)s returning id, name, created_at;
+
+-- name: delete_app
+-- Messages first: the cascade would take them one by one through the foreign key.
+with doomed as (
+  select id from apps where name = %(name)s for update
+), messages as (
+  delete from queue_messages where app_id in (select id from doomed)
+), bound as (
+  delete from triggers where app_id in (select id from doomed)
+)
+select id from doomed;
+
+-- name: delete_app_row
+delete from apps where id = %(id)s returning id;

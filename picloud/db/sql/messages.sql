@@ -1,0 +1,249 @@
+-- The queue's statements. Every state transition is one statement guarded by (id, claim token); zero rows means that
+-- the lease was lost, which is a normal result.
+
+-- name: insert_messages
+-- Insert messages of one app; one row back per message, in order: its id (the earlier message's id where the dedup
+-- key was taken), whether it is new, and in how many seconds it is due. The id is null where the earlier message was
+-- committed after this statement began: ask find_dedup_id.
+with new as (
+  select n.*, row_number() over (partition by n.queue_name, n.dedup_key order by n.ord) as nth
+    from unnest(%(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[], %(delays)s::float8[],
+                %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[], %(max_attempts)s::int[],
+                %(dedup_keys)s::text[], %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[])
+         with ordinality as n(id, queue_name, payload, delay, deliver_after, priority, max_attempts,
+                              dedup_key, trigger_depth, root_execution_id, ord)
+), names as (
+  select distinct queue_name from new
+), known as (
+  insert into queues (app_id, name)
+  select %(app_id)s, n.queue_name from names n
+   where not exists (select from queues q where q.app_id = %(app_id)s and q.name = n.queue_name)
+   order by n.queue_name
+  on conflict do nothing
+), consumers as (
+  select d.queue_name, t.retry_max_attempts
+    from queue_trigger_details d
+    join triggers t on t.id = d.trigger_id
+   where t.app_id = %(app_id)s and d.queue_name in (select queue_name from names)
+), inserted as (
+  insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
+                              dedup_key, trigger_depth, root_execution_id)
+  select n.id, %(app_id)s, n.queue_name, n.payload::jsonb,
+         coalesce(n.deliver_after, now() + make_interval(secs => n.delay)), n.priority,
+         coalesce(n.max_attempts, c.retry_max_attempts, 3), n.dedup_key, n.trigger_depth, n.root_execution_id
+    from new n
+    left join consumers c using (queue_name)
+   where n.dedup_key is null or n.nth = 1
+   order by n.ord
+  on conflict (app_id, queue_name, dedup_key) where dedup_key is not null do nothing
+  returning id, queue_name, dedup_key, deliver_after
+)
+select coalesce(i.id, twin.id, earlier.id) as id,
+       i.id is not null as inserted,
+       extract(epoch from i.deliver_after - now())::float8 as due_in
+  from new n
+  left join inserted i on i.id = n.id
+  left join inserted twin on n.dedup_key is not null and twin.queue_name = n.queue_name and twin.dedup_key = n.dedup_key
+  left join queue_messages earlier
+         on n.dedup_key is not null and i.id is null and twin.id is null
+        and earlier.app_id = %(app_id)s and earlier.queue_name = n.queue_name and earlier.dedup_key = n.dedup_key
+ order by n.ord;
+
+-- name: find_dedup_id
+-- The message that holds a dedup key, if any.
+select id from queue_messages where app_id = %(app_id)s and queue_name = %(queue_name)s and dedup_key = %(dedup_key)s;
+
+-- name: pull_messages
+-- Acknowledge the previous batch, insert the effects of the handlers that were acknowledged, and claim the next batch.
+-- One row per claimed message, or one row with a null id; `acked` counts the acknowledgements that held their lease.
+-- A stale acknowledgement finds no row, so its effects join to nothing and are dropped.
+with acked as (
+  delete from queue_messages
+   where id = any(%(ack_ids)s::uuid[]) and claim_token = %(ack_token)s
+  returning id
+), effects as (
+  select e.* from unnest(%(causes)s::uuid[], %(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[],
+                         %(delays)s::float8[], %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[],
+                         %(max_attempts)s::int[], %(dedup_keys)s::text[], %(trigger_depths)s::int[],
+                         %(root_execution_ids)s::uuid[])
+         with ordinality as e(cause, id, queue_name, payload, delay, deliver_after, priority, max_attempts,
+                              dedup_key, trigger_depth, root_execution_id, ord)
+    join acked a on a.id = e.cause
+), names as (
+  select distinct queue_name from effects
+), known as (
+  insert into queues (app_id, name)
+  select %(app_id)s, n.queue_name from names n
+   where not exists (select from queues q where q.app_id = %(app_id)s and q.name = n.queue_name)
+   order by n.queue_name
+  on conflict do nothing
+), consumers as (
+  select d.queue_name, t.retry_max_attempts
+    from queue_trigger_details d
+    join triggers t on t.id = d.trigger_id
+   where t.app_id = %(app_id)s and d.queue_name in (select queue_name from names)
+), inserted as (
+  insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
+                              dedup_key, trigger_depth, root_execution_id)
+  select e.id, %(app_id)s, e.queue_name, e.payload::jsonb,
+         coalesce(e.deliver_after, now() + make_interval(secs => e.delay)), e.priority,
+         coalesce(e.max_attempts, c.retry_max_attempts, 3), e.dedup_key, e.trigger_depth, e.root_execution_id
+    from effects e
+    left join consumers c using (queue_name)
+   order by e.ord
+  on conflict (app_id, queue_name, dedup_key) where dedup_key is not null do nothing
+), claimed as (
+  update queue_messages q
+     set claim_token = %(claim_token)s, claimed_at = now(), attempt = attempt + 1
+   where q.id = any(array(
+     select m.id
+       from unnest(%(priority_levels)s::smallint[], %(low_waters)s::timestamptz[]) with ordinality as p(prio, low, ord)
+      cross join lateral (
+        select id from queue_messages
+         -- the scalar sub-query makes the acknowledgement run first: without it competing consumers deadlock
+         where (select count(*) from acked) >= 0
+           and app_id = %(app_id)s and queue_name = %(queue_name)s and priority = p.prio
+           and claim_token is null and deliver_after <= now() and deliver_after >= p.low
+         order by deliver_after, id
+         for update skip locked
+         limit %(limit)s) m
+      limit %(limit)s))
+  returning q.id, q.payload, q.attempt, q.max_attempts, q.priority, q.enqueued_at, q.deliver_after,
+            q.trigger_depth, q.root_execution_id
+)
+select c.id, c.payload, c.attempt, c.max_attempts, c.priority, c.enqueued_at, c.deliver_after,
+       c.trigger_depth, c.root_execution_id, a.acked
+  from (select count(*)::int as acked from acked) a
+  left join claimed c on true;
+
+-- name: nack_messages
+-- Give failed messages back, each after its own wait in milliseconds.
+update queue_messages q
+   set claim_token = null, claimed_at = null, deliver_after = now() + make_interval(secs => f.wait_ms / 1000.0)
+  from unnest(%(ids)s::uuid[], %(waits_ms)s::float8[]) as f(id, wait_ms)
+ where q.id = f.id and q.claim_token = %(claim_token)s
+returning q.id;
+
+-- name: release_messages
+-- Give messages back that were claimed but never tried: the attempt does not count.
+update queue_messages
+   set claim_token = null, claimed_at = null, attempt = attempt - 1
+ where id = any(%(ids)s::uuid[]) and claim_token = %(claim_token)s
+returning id;
+
+-- name: extend_leases
+-- Start the lease of running messages anew.
+update queue_messages set claimed_at = now()
+ where id = any(%(ids)s::uuid[]) and claim_token = %(claim_token)s
+returning id;
+
+-- name: dead_letter_messages
+-- Move messages whose attempts are used up to the dead letters, with the event that the handler saw.
+with dead as (
+  delete from queue_messages q
+   using unnest(%(ids)s::uuid[], %(errors)s::text[]) as f(id, error)
+   where q.id = f.id and q.claim_token = %(claim_token)s
+  returning q.*, f.error
+)
+insert into dead_letters (id, app_id, source, op, queue_name, trigger_id, script_name, event, reason, error, attempts,
+                          enqueued_at, trigger_depth, root_execution_id)
+select d.id, d.app_id, 'queue', 'receive', d.queue_name, %(trigger_id)s, %(script_name)s,
+       jsonb_build_object('source', 'queue', 'op', 'receive', 'queue', d.queue_name, 'message_id', d.id,
+                          'payload', d.payload, 'attempt', d.attempt, 'max_attempts', d.max_attempts,
+                          'enqueued_at', d.enqueued_at, 'priority', d.priority),
+       'attempts_exhausted', d.error::jsonb, d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id
+  from dead d
+returning id;
+
+-- name: reclaim_messages
+-- Give back one batch of messages whose lease ran out; those with no attempt left become dead letters, so that a
+-- script that kills its node cannot do so for ever. One row per queue with what happened.
+with leases as (
+  select t.app_id, d.queue_name, d.visibility_timeout_secs, d.trigger_id, s.name as script_name
+    from queue_trigger_details d
+    join triggers t on t.id = d.trigger_id
+    join scripts s on s.id = t.script_id
+), expired as (
+  select m.id, m.attempt >= m.max_attempts as used_up, l.trigger_id, l.script_name
+    from queue_messages m
+    left join leases l on l.app_id = m.app_id and l.queue_name = m.queue_name
+   where m.claim_token is not null
+     and m.claimed_at < now() - make_interval(secs => coalesce(l.visibility_timeout_secs, %(default_timeout_secs)s))
+   order by m.claimed_at
+   for update of m skip locked
+   limit %(limit)s
+), released as (
+  update queue_messages q set claim_token = null, claimed_at = null, deliver_after = now()
+    from expired e
+   where q.id = e.id and not e.used_up
+  returning q.app_id, q.queue_name
+), dead as (
+  delete from queue_messages q using expired e
+   where q.id = e.id and e.used_up
+  returning q.*, e.trigger_id, e.script_name
+), buried as (
+  insert into dead_letters (id, app_id, source, op, queue_name, trigger_id, script_name, event, reason, error, attempts,
+                            enqueued_at, trigger_depth, root_execution_id)
+  select d.id, d.app_id, 'queue', 'receive', d.queue_name, d.trigger_id, d.script_name,
+         jsonb_build_object('source', 'queue', 'op', 'receive', 'queue', d.queue_name, 'message_id', d.id,
+                            'payload', d.payload, 'attempt', d.attempt, 'max_attempts', d.max_attempts,
+                            'enqueued_at', d.enqueued_at, 'priority', d.priority),
+         'lease_expired',
+         jsonb_build_object('type', 'LeaseExpired', 'message',
+                            'the lease ran out on the last attempt: the node died, or the handler held it for too long'),
+         d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id
+    from dead d
+  returning app_id, queue_name
+)
+select app_id, queue_name, sum(released)::int as released, sum(dead)::int as dead
+  from (select app_id, queue_name, 1 as released, 0 as dead from released
+        union all
+        select app_id, queue_name, 0, 1 from buried) done
+ group by app_id, queue_name;
+
+-- name: list_due_queues
+-- Every queue that holds unclaimed messages, and in how many seconds the first is due (negative: since when).
+-- A loose index scan: the cost grows with the number of such queues, not with the number of messages.
+with recursive busy as (
+  (select app_id, queue_name from queue_messages where claim_token is null order by app_id, queue_name limit 1)
+  union all
+  select n.app_id, n.queue_name
+    from busy b
+   cross join lateral (
+     select m.app_id, m.queue_name from queue_messages m
+      where m.claim_token is null and (m.app_id, m.queue_name) > (b.app_id, b.queue_name)
+      order by m.app_id, m.queue_name limit 1) n
+)
+select b.app_id, b.queue_name, extract(epoch from due.first - now())::float8 as due_in
+  from busy b
+ cross join lateral (
+   select min(f.deliver_after) as first
+     from generate_series(0, 9) as p(prio)
+    cross join lateral (
+      select deliver_after from queue_messages m
+       where m.claim_token is null and m.app_id = b.app_id and m.queue_name = b.queue_name and m.priority = p.prio
+       order by deliver_after limit 1) f) due
+ where due.first is not null;
+
+-- name: list_messages
+-- Peek at messages of one state, in id order, without claiming them.
+select id, queue_name, payload, attempt, max_attempts, priority, enqueued_at, deliver_after, claimed_at, dedup_key,
+       case when claim_token is not null then 'claimed' when deliver_after > now() then 'delayed' else 'ready' end as state
+  from queue_messages
+ where app_id = %(app_id)s and queue_name = %(queue_name)s
+   and (%(after)s::uuid is null or id > %(after)s::uuid)
+   and (%(state)s::text is null
+        or %(state)s::text = case when claim_token is not null then 'claimed'
+                                  when deliver_after > now() then 'delayed' else 'ready' end)
+ order by id
+ limit %(limit)s;
+
+-- name: get_message
+select id, queue_name, payload, attempt, max_attempts, priority, enqueued_at, deliver_after, claimed_at, dedup_key,
+       case when claim_token is not null then 'claimed' when deliver_after > now() then 'delayed' else 'ready' end as state
+  from queue_messages
+ where app_id = %(app_id)s and id = %(id)s;
+
+-- name: delete_message
+-- Drop a message that nobody holds.
+delete from queue_messages where app_id = %(app_id)s and id = %(id)s and claim_token is null returning id;

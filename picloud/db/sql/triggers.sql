@@ -1,0 +1,55 @@
+-- name: lock_queue_consumer
+-- Serialise the creation of consumers of one queue until the transaction ends.
+select pg_advisory_xact_lock(hashtext(%(app_id)s::text || %(queue_name)s::text));
+
+-- name: insert_queue_trigger
+with made as (
+  insert into triggers (id, app_id, script_id, kind, enabled, retry_max_attempts, retry_backoff, retry_base_ms)
+  values (%(id)s, %(app_id)s, %(script_id)s, 'queue', %(enabled)s, %(retry_max_attempts)s, %(retry_backoff)s,
+          %(retry_base_ms)s)
+  returning id
+)
+insert into queue_trigger_details (trigger_id, queue_name, visibility_timeout_secs, batch_size, concurrency)
+select id, %(queue_name)s, %(visibility_timeout_secs)s, %(batch_size)s, %(concurrency)s from made;
+
+-- name: update_queue_trigger
+with changed as (
+  update triggers
+     set script_id = %(script_id)s, enabled = %(enabled)s, retry_max_attempts = %(retry_max_attempts)s,
+         retry_backoff = %(retry_backoff)s, retry_base_ms = %(retry_base_ms)s, updated_at = clock_timestamp()
+   where id = %(id)s and app_id = %(app_id)s and kind = 'queue'
+  returning id
+)
+update queue_trigger_details d
+   set visibility_timeout_secs = %(visibility_timeout_secs)s, batch_size = %(batch_size)s,
+       concurrency = %(concurrency)s
+  from changed c
+ where d.trigger_id = c.id
+returning d.trigger_id;
+
+-- name: list_queue_triggers
+-- Queue triggers of one app, or of all; the roster asks for all that are enabled.
+select t.id, t.app_id, a.name as app_name, t.script_id, s.name as script_name, s.version as script_version,
+       d.queue_name, t.enabled, d.visibility_timeout_secs, t.retry_max_attempts, t.retry_backoff, t.retry_base_ms,
+       d.batch_size, d.concurrency, d.last_fired_at, t.created_at, t.updated_at
+  from triggers t
+  join queue_trigger_details d on d.trigger_id = t.id
+  join apps a on a.id = t.app_id
+  join scripts s on s.id = t.script_id
+ where (%(app_id)s::uuid is null or t.app_id = %(app_id)s::uuid)
+   and (%(queue_name)s::text is null or d.queue_name = %(queue_name)s::text)
+   and (%(id)s::uuid is null or t.id = %(id)s::uuid)
+   and (not %(only_enabled)s or t.enabled)
+   and (%(after)s::uuid is null or t.id > %(after)s::uuid)
+ order by t.id
+ limit %(limit)s;
+
+-- name: lock_trigger
+-- Make others wait who want to change the trigger, until the transaction ends.
+select id from triggers where id = %(id)s and app_id = %(app_id)s for update;
+
+-- name: delete_trigger
+delete from triggers where id = %(id)s and app_id = %(app_id)s returning id;
+
+-- name: touch_queue_trigger
+update queue_trigger_details set last_fired_at = now() where trigger_id = %(trigger_id)s;

@@ -1,0 +1,168 @@
+"""How large values are, and the checks before C code runs over them without a stop."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
+
+from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
+from picloud.engine.sandbox.limits import (
+    CHARGE_FROM,
+    MAX_INT_BITS,
+    MAX_ITEMS,
+    MAX_TEXT,
+    MAX_WALK_NESTING,
+    MAX_WALK_NODES,
+    MAX_WALK_TEXT,
+)
+from picloud.engine.sandbox.meter import Meter, current_meter
+from picloud.engine.sandbox.stops import LimitError
+
+ATOMS: Final = frozenset(
+    [
+        int, float, bool, str, bytes, type(None), type(...), complex, datetime.datetime, datetime.date, datetime.time,
+        datetime.timedelta, datetime.timezone, decimal.Decimal, uuid.UUID,
+    ]
+)  # fmt: skip
+"""Types whose values hold no script values."""
+TEXTS: Final = frozenset([str, bytes])
+SETS: Final = frozenset([set, frozenset])
+SEQUENCES: Final = frozenset([list, tuple, set, frozenset, Deque])
+MAPPINGS: Final = frozenset([dict, DefaultDict, Counter])
+VIEWS: Final = frozenset([type({}.keys()), type({}.values()), type({}.items())])
+SIZED: Final = SEQUENCES | MAPPINGS | TEXTS | VIEWS | {range}
+"""Types that C code may iterate: their length is known and bounded."""
+
+ITEM_BYTES: Final = 16
+ENTRY_BYTES: Final = 100
+
+
+def dataclass_fields(kind: type) -> tuple[str, ...] | None:
+    """Return the fields of a script's dataclass, None for any other type."""
+    fields = kind.__dict__.get("_dataclass_")
+    return fields if type(fields) is tuple else None
+
+
+def _children(value: Any, kind: type) -> Collection[Any] | None:
+    if kind in MAPPINGS:
+        return [*value.keys(), *value.values()]
+    if kind in SEQUENCES or kind in VIEWS:
+        return value  # type: ignore[no-any-return]
+    if type(kind) is not type and (fields := dataclass_fields(kind)) is not None:
+        return [value.__dict__.get(name) for name in fields]
+    return None
+
+
+def walk(value: Any, limit: int = MAX_WALK_NODES) -> Any:
+    """Return the value if C code (or recursion) may visit all of it; what is shared counts each time it is reached.
+
+    Raises: LimitError when it is nested too deep, too large, or holds too much text.
+    """
+    if type(value) in ATOMS:
+        return value
+    nodes = text = 0
+    stack = [(value, 0)]
+    while stack:
+        item, depth = stack.pop()
+        children = _children(item, type(item))
+        if children is None:
+            continue
+        nodes += len(children)
+        if nodes > limit:
+            raise LimitError(f"the structure has more than {limit} values, shared ones counted each time")
+        if depth > MAX_WALK_NESTING:
+            raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
+        kinds = set(map(type, children))
+        if not kinds.isdisjoint(TEXTS):
+            text += sum([len(child) for child in children if type(child) in TEXTS])
+            if text > MAX_WALK_TEXT:
+                raise LimitError(f"the structure holds more than {MAX_WALK_TEXT} characters")
+        if not ATOMS.issuperset(kinds):
+            stack.extend([(child, depth + 1) for child in children if type(child) not in ATOMS])
+    return value
+
+
+def comparable(value: Any) -> Any:
+    """Guard the left side of a comparison: what it costs is bounded by that side."""
+    return value if type(value) in ATOMS else walk(value)
+
+
+def hashable(key: Any) -> Any:
+    """Guard a key: hashing and comparing a tuple visits all of it. A frozenset was checked when it was made."""
+    return walk(key) if type(key) is tuple else key
+
+
+def sized_result(value: Any) -> Any:
+    """Check and charge a value that an operation may have made large."""
+    kind = type(value)
+    if kind in TEXTS:
+        size = len(value)
+        if size > CHARGE_FROM:
+            if size > MAX_TEXT:
+                raise LimitError(f"the text is longer than {MAX_TEXT}")
+            current_meter().charge(size if kind is bytes or value.isascii() else 4 * size)
+    elif kind is int:
+        if value.bit_length() > MAX_INT_BITS:
+            raise LimitError(f"the integer has more than {MAX_INT_BITS} bits")
+    elif kind in SIZED:
+        size = len(value)
+        if size > CHARGE_FROM // 8:
+            if size > MAX_ITEMS:
+                raise LimitError(f"the container has more than {MAX_ITEMS} items")
+            current_meter().charge(size * (ENTRY_BYTES if kind in MAPPINGS or kind in SETS else ITEM_BYTES))
+    return value
+
+
+def expect_text(size: int, unit_bytes: int = 1) -> None:
+    """Check and charge a text before it is made."""
+    if size > MAX_TEXT:
+        raise LimitError(f"the result would be longer than {MAX_TEXT}")
+    if size > CHARGE_FROM:
+        current_meter().charge(size * unit_bytes)
+
+
+def expect_items(count: int) -> None:
+    """Check and charge a sequence before it is made."""
+    if count > MAX_ITEMS:
+        raise LimitError(f"the container would have more than {MAX_ITEMS} items")
+    if count > CHARGE_FROM // 8:
+        current_meter().charge(8 * count)
+
+
+def expect_room(container: Any, more: Any) -> None:
+    """Check that a container may take what is to be added."""
+    if type(more) in SIZED and len(container) + len(more) > MAX_ITEMS:
+        raise LimitError(f"the container would have more than {MAX_ITEMS} items")
+
+
+def bounded(source: Iterable[Any], limit: int = MAX_ITEMS) -> Iterable[Any]:
+    """Return an iterable that C code may consume whole: sized, or one that checks at every item."""
+    kind = type(source)
+    if kind in SIZED:
+        if len(source) > (max(limit, MAX_TEXT) if kind in TEXTS else limit):  # type: ignore[arg-type]
+            raise LimitError(f"more than {limit} items")
+        return source
+    return checked_items(iter(source), limit, current_meter())
+
+
+def checked_items(source: Iterator[Any], limit: int, meter: Meter) -> Iterator[Any]:
+    count = 0
+    for item in source:
+        count += 1
+        if count > limit:
+            raise LimitError(f"more than {limit} items")
+        if meter.reason is not None:
+            meter.fail()
+        yield item
+
+
+def ticking(source: Iterator[Any]) -> Iterator[Any]:
+    """Iterate without end, but stoppable."""
+    meter = current_meter()
+    for item in source:
+        if meter.reason is not None or meter.finished:
+            meter.fail()
+        yield item

@@ -1,0 +1,231 @@
+"""An app as a folder: `picloud.toml` beside the scripts, read into one record and checked."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from picloud.backoff import SHAPES
+from picloud.config import suggest
+from picloud.errors import InvalidManifest, InvalidName
+from picloud.names import check_app_name, check_queue_name, check_script_name
+
+FILE_NAME = "picloud.toml"
+MAX_SCRIPT_BYTES = 128 * 1024
+"""The engine compiles no longer source."""
+MAX_MANIFEST_BYTES = 1024 * 1024
+
+_RANGES: dict[str, tuple[int, int]] = {
+    "visibility_timeout_secs": (1, 43_200),
+    "retry_max_attempts": (1, 100),
+    "retry_base_ms": (1, 3_600_000),
+    "batch_size": (1, 10_000),
+    "concurrency": (1, 64),
+}
+_SETTINGS = ("enabled", "retry_backoff", *_RANGES)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTriggerSpec:
+    """Which script consumes which queue. `settings` holds only what was written: the rest has its default."""
+
+    queue: str
+    script: str
+    settings: Mapping[str, int | str | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an app is to consist of: its scripts by name, and its triggers."""
+
+    app: str
+    scripts: Mapping[str, str]
+    """Source by name."""
+    queue_triggers: tuple[QueueTriggerSpec, ...] = ()
+    folder: Path | None = None
+    """Where it was read from."""
+
+
+def load_manifest(folder: Path) -> Manifest:
+    """Read an app folder: `picloud.toml` and the scripts it names, or every *.py file where it names none.
+
+    Raises: InvalidManifest that names the file and the key.
+    """
+    path = folder / FILE_NAME
+    try:
+        return _manifest(folder, _read_toml(folder, path))
+    except InvalidManifest as error:
+        if str(error).startswith(str(folder)):
+            raise
+        raise InvalidManifest(f"{path}: {error}", pointer=error.pointer) from error
+
+
+def check_manifest(manifest: Manifest) -> None:
+    """Check names, settings, and that every trigger finds its script and has its queue for itself.
+
+    Raises: InvalidManifest; its `pointer` leads to the value ("/triggers/queue/0/script").
+    """
+    _check_name(check_app_name, manifest.app, "app.name", "/app/name")
+    for name in manifest.scripts:
+        _check_name(check_script_name, name, "scripts", f"/scripts/{name}")
+    seen: dict[str, int] = {}
+    for at, trigger in enumerate(manifest.queue_triggers):
+        _check_trigger(trigger, at, manifest.scripts)
+        if trigger.queue in seen:
+            _fail(
+                f"triggers.queue[{at}].queue",
+                f"queue '{trigger.queue}' has a consumer already: triggers.queue[{seen[trigger.queue]}]",
+            )
+        seen[trigger.queue] = at
+
+
+def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
+    _check_keys(document, ("app", "scripts", "triggers"), "")
+    app = _table(document, "app", "app")
+    _check_keys(app, ("name",), "app.")
+    if "name" not in app:
+        _fail("app.name", 'missing: write [app] and name = "my-app"')
+    triggers = _table(document, "triggers", "triggers")
+    _check_keys(triggers, ("queue",), "triggers.")
+    queue_triggers = tuple(_read_triggers(triggers.get("queue", [])))
+    manifest = Manifest(app["name"], dict(_read_scripts(folder, document)), queue_triggers, folder)
+    check_manifest(manifest)
+    return manifest
+
+
+def _read_toml(folder: Path, path: Path) -> dict[str, Any]:
+    if not folder.exists():
+        raise InvalidManifest(f"{folder}: no such folder")
+    if not folder.is_dir():
+        raise InvalidManifest(f"{folder}: not a folder: give the folder that holds {FILE_NAME}")
+    try:
+        return tomllib.loads(_read_text(path, MAX_MANIFEST_BYTES))
+    except FileNotFoundError:
+        raise InvalidManifest(f"{folder}: no {FILE_NAME} in this folder: is it an app?") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidManifest(f"not valid TOML: {error}") from error
+
+
+def _read_scripts(folder: Path, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if "scripts" not in document:
+        for path in sorted(folder.glob("*.py")):
+            yield path.stem, _read_script(path, path.name)
+        return
+    for name, file in _table(document, "scripts", "scripts").items():
+        key = f"scripts.{name}"
+        if not isinstance(file, str) or not file:
+            _fail(key, f'must be a file name such as "{name}.py", not {_shown(file)}')
+        path = folder / file
+        if not path.resolve().is_relative_to(folder.resolve()):
+            _fail(key, f"{file!r} is outside the app's folder")
+        if not path.exists():
+            _fail(key, f"no file {file!r} in the folder{suggest(file, [p.name for p in folder.glob('*.py')])}")
+        yield name, _read_script(path, key)
+
+
+def _read_script(path: Path, key: str) -> str:
+    try:
+        return _read_text(path, MAX_SCRIPT_BYTES)
+    except InvalidManifest as error:
+        _fail(key, str(error))
+
+
+def _read_text(path: Path, max_bytes: int) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InvalidManifest(f"{path.name} cannot be read: {error.strerror}") from error
+    if len(data) > max_bytes:
+        raise InvalidManifest(f"{path.name} is larger than {max_bytes // 1024} KiB")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidManifest(f"{path.name} is not UTF-8 text: line {line}: {error.reason}") from error
+    if "\0" in text:
+        raise InvalidManifest(f"{path.name} has a NUL character")
+    return text
+
+
+def _read_triggers(entries: Any) -> Iterator[QueueTriggerSpec]:
+    if not isinstance(entries, list):
+        _fail("triggers.queue", "must be a list of tables: write [[triggers.queue]], with two brackets")
+    for at, entry in enumerate(entries):
+        key = f"triggers.queue[{at}]"
+        if not isinstance(entry, dict):
+            _fail(key, f"must be a table, not {_shown(entry)}")
+        _check_keys(entry, ("queue", "script", *_SETTINGS), f"{key}.")
+        for needed in ("queue", "script"):
+            if needed not in entry:
+                _fail(f"{key}.{needed}", "missing")
+        settings = {name: value for name, value in entry.items() if name in _SETTINGS}
+        yield QueueTriggerSpec(entry["queue"], entry["script"], settings)
+
+
+def _check_trigger(trigger: QueueTriggerSpec, at: int, scripts: Mapping[str, str]) -> None:
+    key = f"triggers.queue[{at}]"
+    _check_name(check_queue_name, trigger.queue, f"{key}.queue")
+    if not isinstance(trigger.script, str):
+        _fail(f"{key}.script", f"must be the name of a script, not {_shown(trigger.script)}")
+    if trigger.script not in scripts:
+        known = ", ".join(scripts) or "none"
+        hint = suggest(trigger.script, scripts) or f" (the app's scripts: {known})"
+        _fail(f"{key}.script", f"no script '{trigger.script}'{hint}")
+    _check_keys(trigger.settings, _SETTINGS, f"{key}.")
+    for name, value in trigger.settings.items():
+        _check_setting(f"{key}.{name}", name, value)
+
+
+def _check_setting(key: str, name: str, value: object) -> None:
+    if name == "enabled":
+        if not isinstance(value, bool):
+            _fail(key, f"must be true or false, not {_shown(value)}")
+    elif name == "retry_backoff":
+        if value not in SHAPES:
+            hint = suggest(value, SHAPES) if isinstance(value, str) else ""
+            _fail(key, f"must be one of {', '.join(SHAPES)}, not {_shown(value)}{hint}")
+    else:
+        low, high = _RANGES[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            _fail(key, f"must be a whole number from {low} to {high}, not {_shown(value)}")
+
+
+def _check_name(check: Any, name: object, key: str, pointer: str | None = None) -> None:
+    try:
+        check(name)
+    except InvalidName as error:
+        # the name checks say which kind of name it is, the key says where
+        raise InvalidManifest(f"{key}: {error}", pointer=pointer or _pointer(key)) from error
+
+
+def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
+    for name in table:
+        if name not in known:
+            hint = suggest(name, known) or f" (known: {', '.join(known)})"
+            _fail(f"{prefix}{name}", f"unknown key{hint}")
+
+
+def _table(document: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any]:
+    table = document.get(name, {})
+    if not isinstance(table, dict):
+        _fail(key, f"must be a table: write [{key}], not {_shown(table)}")
+    return table
+
+
+def _fail(key: str, fault: str) -> NoReturn:
+    raise InvalidManifest(f"{key}: {fault}", pointer=_pointer(key))
+
+
+def _pointer(key: str) -> str:
+    return "/" + key.replace("[", "/").replace("]", "").replace(".", "/")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

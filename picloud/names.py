@@ -1,0 +1,53 @@
+"""The form of every name that a user chooses, checked in one place."""
+
+from __future__ import annotations
+
+import re
+
+from picloud.errors import InvalidName
+
+_APP = re.compile(r"[a-z][a-z0-9-]{0,62}\Z")
+_SCRIPT = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}\Z")
+_QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+
+
+def check_app_name(name: object) -> str:
+    """Return `name` if it is an app's slug.
+
+    Raises: InvalidName with the form to use.
+    """
+    if isinstance(name, str) and _APP.match(name):
+        return name
+    raise InvalidName(
+        f"app: invalid name {_shown(name)} (a lower-case letter, then letters, digits or '-', 63 characters at most)"
+    )
+
+
+def check_script_name(name: object) -> str:
+    """Return `name` if it can name a script.
+
+    Raises: InvalidName with the form to use.
+    """
+    if isinstance(name, str) and _SCRIPT.match(name):
+        return name
+    raise InvalidName(
+        f"script: invalid name {_shown(name)} (a letter, then letters, digits, '_', '.' or '-', 128 characters at most)"
+    )
+
+
+def check_queue_name(name: object) -> str:
+    """Return `name` if it can name a queue.
+
+    Raises: InvalidName with the form to use.
+    """
+    if isinstance(name, str) and _QUEUE.match(name):
+        return name
+    raise InvalidName(
+        f"queue: invalid queue name {_shown(name)} "
+        "(a letter or digit, then letters, digits, '.', '_' or '-', 128 characters at most)"
+    )
+
+
+def _shown(name: object) -> str:
+    text = repr(name) if isinstance(name, str) else f"of type {type(name).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."

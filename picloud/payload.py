@@ -1,0 +1,136 @@
+"""Payloads on their way into the database: JSON that PostgreSQL's jsonb carries without loss, or a clear error."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from picloud.errors import InvalidPayload, PayloadTooLarge
+from picloud.types import Json
+
+MAX_PAYLOAD_BYTES = 1024 * 1024
+"""Default limit of one payload, in bytes of JSON text."""
+MAX_DEPTH = 100
+"""Levels of nesting; deeper data is nearly always a mistake, and costs every reader a deep stack."""
+MAX_INT_DIGITS = 4300
+"""Digits of one integer: CPython's own limit for reading it back from text."""
+
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_ATOMS = frozenset([int, bool, type(None)])
+
+
+def encode_payload(value: Json, *, what: str = "payload", max_bytes: int = MAX_PAYLOAD_BYTES) -> str:
+    """Return `value` as compact JSON text.
+
+    `what` is how messages name the value; paths in errors start with it (`payload.items[3]`).
+    Raises: InvalidPayload, PayloadTooLarge.
+    """
+    check_json(value, what)
+    text = _ENCODE(value)
+    check_size(len(text) if text.isascii() else len(text.encode()), what, max_bytes)
+    return text
+
+
+def decode_payload(text: str | bytes, *, what: str = "payload", max_bytes: int = MAX_PAYLOAD_BYTES) -> Json:
+    """Return the JSON value in `text`, checked as by `encode_payload`.
+
+    Raises: InvalidPayload, PayloadTooLarge.
+    """
+    check_size(len(text) if isinstance(text, bytes) else len(text.encode(errors="surrogatepass")), what, max_bytes)
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise InvalidPayload(f"queue: {what} is nested deeper than {MAX_DEPTH} levels", path=what) from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InvalidPayload(f"queue: {what} is not JSON: {error}", path=what) from None
+    check_json(value, what)
+    return value
+
+
+def check_size(size_bytes: int, what: str, max_bytes: int) -> None:
+    """Refuse `size_bytes` above `max_bytes`.
+
+    Raises: PayloadTooLarge that shows both.
+    """
+    if size_bytes > max_bytes:
+        raise PayloadTooLarge(f"queue: {what} is {_size(size_bytes)}, the limit is {_size(max_bytes)}")
+
+
+def check_json(value: Json, what: str = "payload") -> None:
+    """Walk `value` and refuse what JSON or jsonb cannot carry.
+
+    Raises: InvalidPayload whose text and `path` name the first such value.
+    """
+    todo: list[tuple[Any, tuple[Any, ...]]] = [(value, ())]
+    while todo:
+        item, path = todo.pop()
+        kind = type(item)
+        if kind in _ATOMS:
+            if kind is int and item.bit_length() > 14_000:
+                raise _fault(what, path, f"has an integer of more than {MAX_INT_DIGITS} digits")
+        elif kind is str:
+            _check_text(item, what, path)
+        elif kind is float:
+            if not math.isfinite(item):
+                raise _fault(what, path, f"has {item}, which JSON cannot carry")
+        elif kind is dict or kind is list or kind is tuple:
+            if len(path) >= MAX_DEPTH:
+                raise InvalidPayload(f"queue: {what} is nested deeper than {MAX_DEPTH} levels", path=what)
+            _push_children(item, kind is dict, what, path, todo)
+        else:
+            raise _fault(what, path, f"has a {kind.__name__}, which JSON cannot carry")
+
+
+def _push_children(
+    item: Any, is_map: bool, what: str, path: tuple[Any, ...], todo: list[tuple[Any, tuple[Any, ...]]]
+) -> None:
+    if not is_map:
+        todo.extend((child, (*path, at)) for at, child in enumerate(item))
+        return
+    for key, child in item.items():
+        if type(key) is not str:
+            raise _fault(what, path, f"has a key of type {type(key).__name__}: JSON keys are text")
+        _check_text(key, what, (*path, key))
+        todo.append((child, (*path, key)))
+
+
+def _check_text(text: str, what: str, path: tuple[Any, ...]) -> None:
+    if "\0" in text:
+        raise _fault(what, path, "has a NUL character")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise _fault(what, path, "has a lone surrogate, which is not text") from None
+
+
+def _fault(what: str, path: tuple[Any, ...], fault: str) -> InvalidPayload:
+    shown = show_path(what, path)
+    return InvalidPayload(f"queue: {what} {fault} at {shown}", path=shown, pointer=_pointer(path))
+
+
+def show_path(what: str, path: tuple[Any, ...]) -> str:
+    """Return `path` as people write it: `payload.items[3].note`."""
+    shown = what + "".join(f"[{part}]" if isinstance(part, int) else f".{_printable(part)}" for part in path)
+    return shown if len(shown) <= 200 else shown[:197] + "..."
+
+
+def _pointer(path: tuple[Any, ...]) -> str:
+    return "".join("/" + _printable(str(part)).replace("~", "~0").replace("/", "~1") for part in path)[:500]
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _size(count: int) -> str:
+    if count >= 1024 * 1024:
+        return f"{count / (1024 * 1024):.2g} MiB"
+    if count >= 1024:
+        return f"{count / 1024:.3g} KiB"
+    return f"{count} bytes"

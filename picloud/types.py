@@ -1,0 +1,169 @@
+"""Ids, states and frozen records that several rooms share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NewType
+from uuid import UUID
+
+AppId = NewType("AppId", UUID)
+ScriptId = NewType("ScriptId", UUID)
+TriggerId = NewType("TriggerId", UUID)
+MessageId = NewType("MessageId", UUID)
+DeadLetterId = NewType("DeadLetterId", UUID)
+ClaimToken = NewType("ClaimToken", UUID)
+ExecutionId = NewType("ExecutionId", UUID)
+
+BackoffShape = Literal["exponential", "linear", "constant"]
+TriggerKind = Literal["http", "queue", "cron", "dead_letter", "email"]
+MessageState = Literal["ready", "delayed", "claimed"]
+DeadLetterReason = Literal["attempts_exhausted", "lease_expired"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+Json = Any
+"""A value that JSON carries: None, bool, int, float, str, list or dict with str keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One place where a script breaks the policy. Lines and columns count from 1; 0 means the whole file."""
+
+    line: int
+    column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldFault:
+    """One field of a request that cannot be accepted: in its body, or a parameter of its query."""
+
+    message: str
+    pointer: str | None = None
+    """JSON pointer into the body."""
+    parameter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A tenant: scripts, triggers and queues live in one."""
+
+    id: AppId
+    name: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One Python source file of an app, at its current version."""
+
+    id: ScriptId
+    app_id: AppId
+    name: str
+    version: int
+    source: str
+    source_sha256: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTrigger:
+    """Binds a script to a queue: its one consumer."""
+
+    id: TriggerId
+    app_id: AppId
+    app_name: str
+    script_id: ScriptId
+    script_name: str
+    script_version: int
+    queue_name: str
+    enabled: bool
+    visibility_timeout_secs: int
+    retry_max_attempts: int
+    retry_backoff: BackoffShape
+    retry_base_ms: int
+    batch_size: int
+    concurrency: int
+    last_fired_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message on its way into a queue. `payload` is JSON text that passed `encode_payload`."""
+
+    id: MessageId
+    queue_name: str
+    payload: str
+    delay: float = 0.0
+    """Seconds from the insert, by the database's clock; ignored when `deliver_after` is given."""
+    deliver_after: datetime | None = None
+    priority: int = 0
+    max_attempts: int | None = None
+    """None: the queue trigger's `retry_max_attempts`, or 3 where there is no trigger yet."""
+    dedup_key: str | None = None
+    trigger_depth: int = 0
+    root_execution_id: ExecutionId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A claimed message. `payload` is decoded JSON; `attempt` counts from 1."""
+
+    id: MessageId
+    queue_name: str
+    payload: Json
+    attempt: int
+    max_attempts: int
+    priority: int
+    enqueued_at: datetime
+    deliver_after: datetime
+    trigger_depth: int
+    root_execution_id: ExecutionId | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorFrame:
+    """One line of an author's script on the way to an error."""
+
+    script: str
+    line: int
+    function: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptError:
+    """Why a handler failed, in the author's terms: never picloud's internals."""
+
+    type: str
+    message: str
+    line: int | None = None
+    source: str | None = None
+    """The author's source line, stripped."""
+    stack: tuple[ErrorFrame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line that a handler logged or printed; control characters are escaped."""
+
+    level: LogLevel
+    message: str
+    fields: Mapping[str, Json] = field(default_factory=dict)
+    at: float = 0.0
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """Exact, disjoint counts of one queue."""
+
+    name: str
+    ready: int
+    delayed: int
+    claimed: int
+    dead: int
+    oldest_ready_age_secs: float | None = None
