@@ -146,9 +146,7 @@ def wake_for_effects(wakes: QueueWakes, app_id: AppId, effects: Sequence[Effect]
         wakes.sent(QueueKey(app_id, queue), due_in)
 
 
-def wake_for_sent(
-    wakes: QueueWakes, app_id: AppId, messages: Sequence[NewMessage], sent: Sequence[Sent]
-) -> None:
+def wake_for_sent(wakes: QueueWakes, app_id: AppId, messages: Sequence[NewMessage], sent: Sequence[Sent]) -> None:
     """Wake the consumers of messages that were sent from outside, once they are committed."""
     soonest: dict[str, float] = {}
     for message, one in zip(messages, sent, strict=True):

@@ -18,7 +18,7 @@ from picloud.actors.settling import Batch, Verdict, judge
 from picloud.db.messages import LowWater, Pulled, Settlement
 from picloud.engine import Outcome
 from picloud.errors import DatabaseUnavailable
-from picloud.types import ClaimToken, Message, QueueTrigger
+from picloud.types import ClaimToken, Message, MessageId, QueueTrigger
 
 
 class QueueStore(Protocol):

@@ -114,8 +114,8 @@ class Roster:
                 raise
             except PicloudError as error:
                 failed[name] = str(error)
-        for name, error in (await self.consumers.start_children(specs)).items():
-            failed[name] = f"{type(error).__name__}: {error}"
+        for name, crash in (await self.consumers.start_children(specs)).items():
+            failed[name] = f"{type(crash).__name__}: {crash}"
         self._running |= {name: trigger for name, trigger in triggers.items() if name not in failed}
         self._drains |= {spec.id: spec.on_shutdown for spec in specs if spec.on_shutdown and spec.id not in failed}
         self._failed = failed

@@ -23,7 +23,12 @@ class NodeWorld:
     """
 
     def __init__(
-        self, library: Library, reads: ThreadConnections, pool: Pool, trio_token: trio.lowlevel.TrioToken, on_sent: OnSent
+        self,
+        library: Library,
+        reads: ThreadConnections,
+        pool: Pool,
+        trio_token: trio.lowlevel.TrioToken,
+        on_sent: OnSent,
     ) -> None:
         self._library = library
         self._reads = reads

@@ -7,17 +7,17 @@ Reader's map: `node.py` what the node gives · `auth.py` tokens · `requests.py`
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
 
 import structlog
+from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 from quart import request
-from quart.sessions import SecureCookieSession, SessionInterface
-from quart.wrappers import BaseRequestWebsocket, Response
+from quart.wrappers import Response
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from picloud.errors import PicloudError
 from picloud.http import apps, dead_letters, deployment, health, messages, queues, scripts, supervisor, triggers
+from picloud.http.asgi import RequestConnection
 from picloud.http.auth import TokenCheck, check_request
 from picloud.http.node import EXTENSION, Node
 from picloud.http.problems import answer_any_error, answer_http_error, answer_picloud_error
@@ -39,6 +39,14 @@ _log = structlog.get_logger("picloud.http")
 class Api(QuartTrio):
     """Quart on Trio with its faults routed to our log; it starts no background task and has no lifespan."""
 
+    asgi_http_class = RequestConnection
+
+    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        """Serve one request; Quart cannot take a request line without a path (`GET ?x`)."""
+        if scope.get("path") == "":
+            scope["path"] = "/"  # type: ignore[typeddict-unknown-key]
+        await super().__call__(scope, receive, send)
+
     def log_exception(
         self, exception_info: tuple[type, BaseException, TracebackType] | tuple[None, None, None]
     ) -> None:
@@ -46,18 +54,10 @@ class Api(QuartTrio):
         _log.error("request_failed", method=request.method, path=request.path, exc_info=exception_info)
 
 
-class NoSession(SessionInterface):
-    """No cookies: a token comes with each request."""
-
-    async def open_session(self, app: Any, request: BaseRequestWebsocket) -> SecureCookieSession | None:
-        return self.make_null_session(app)
-
-
 def create_app(node: Node) -> Api:
     """Return the ASGI app that serves `node`."""
     app = Api("picloud", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=MAX_BODY_BYTES, BODY_TIMEOUT=BODY_TIMEOUT_SECS, RESPONSE_TIMEOUT=None)
-    app.session_interface = NoSession()
     app.url_map.merge_slashes = False
     app.extensions[EXTENSION] = node
     app.extensions[APP_IDS] = AppIds()

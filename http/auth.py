@@ -9,6 +9,7 @@ from quart.wrappers import Request
 from picloud.db.pool import Pool
 from picloud.db.tokens import PREFIX, check_token, hash_token
 from picloud.errors import DatabaseUnavailable, NotFound, Unauthorized
+from picloud.http.bodies import is_storable
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """What an orchestrator asks without a token."""
@@ -63,7 +64,7 @@ async def check_request(tokens: TokenCheck) -> None:
     if request.path not in OPEN_PATHS and (request.path.startswith("/api/") or request.routing_exception is None):
         await tokens.check(read_token(request))
     for part in (request.view_args or {}).values():
-        if "\0" in str(part) or not _is_text(str(part)):
+        if not is_storable(str(part)):
             raise NotFound("no such thing: the path holds characters that no name has")
 
 
@@ -73,11 +74,3 @@ def read_token(call: Request) -> str:
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthorized("no token: send 'Authorization: Bearer pc_…' (picloud prints it at its first start)")
     return token.strip()
-
-
-def _is_text(part: str) -> bool:
-    try:
-        part.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

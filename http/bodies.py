@@ -35,9 +35,20 @@ class View(BaseModel):
         return cls.model_validate(record)
 
 
-def _check_text(text: str) -> str:
+def is_storable(text: str) -> bool:
+    """Tell whether PostgreSQL can store the text: neither NUL nor a lone surrogate is in it."""
     if "\0" in text:
-        raise PydanticCustomError("nul", "must not hold a NUL character")
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_text(text: str) -> str:
+    if not is_storable(text):
+        raise PydanticCustomError("text", "must hold neither a NUL character nor a lone surrogate")
     return text
 
 
@@ -49,7 +60,7 @@ def _read_delay(value: Any) -> float:
 
 
 Text = Annotated[str, AfterValidator(_check_text)]
-"""Text that PostgreSQL can store: pydantic refuses lone surrogates, this refuses NUL."""
+"""Text that PostgreSQL can store."""
 
 Delay = Annotated[float, BeforeValidator(_read_delay)]
 """Seconds, given as a number or as text such as "5m"."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import trio
 from pydantic import Field
 from quart import Blueprint, Response
 
-from picloud.db.deployment import Action, Kind, apply_deployment
+from picloud.db.deployment import Action, DeploymentDiff, Kind, apply_deployment
 from picloud.errors import ScriptInvalid, ScriptsInvalid
 from picloud.http.bodies import RequestBody, Text, View
 from picloud.http.node import node
@@ -83,10 +83,15 @@ async def deploy(app: str) -> Response:
     async with node().pool.connection() as conn:
         diff = await apply_deployment(conn, manifest, dry_run=body.dry_run)
     if not body.dry_run:
-        for kind, what in (("script", "scripts"), ("trigger", "triggers")):
-            if diff.has_changed(kind):
-                node().changed(what)
+        _announce(diff)
     return respond(DiffView.of(diff))
+
+
+def _announce(diff: DeploymentDiff) -> None:
+    if diff.has_changed("script"):
+        node().changed("scripts")
+    if diff.has_changed("trigger"):
+        node().changed("triggers")
 
 
 def _manifest(app: str, body: DeploymentBody) -> Manifest:
@@ -99,7 +104,7 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
     return Manifest(app, body.scripts, tuple(specs))
 
 
-def _compile_all(compile_script: Any, scripts: Mapping[str, str]) -> None:
+def _compile_all(compile_script: Callable[[str, str], object], scripts: Mapping[str, str]) -> None:
     """Compile every script. Raises: ScriptInvalid for one bad script, ScriptsInvalid for more."""
     bad: list[ScriptInvalid] = []
     for name, source in scripts.items():

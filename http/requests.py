@@ -31,7 +31,7 @@ async def read_body(convert: Callable[[Json], T], *, optional: bool = False) -> 
 
     Raises: MalformedBody, UnsupportedMediaType, InvalidPayload, and what `convert` raises.
     """
-    data = await request.get_data(cache=False)
+    data = await request.get_data(cache=False, as_text=False, parse_form_data=False)
     if optional and not data.strip():
         return convert({})
     _check_media_type()

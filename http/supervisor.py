@@ -67,7 +67,9 @@ async def restart(path: str) -> Response:
 @blueprint.get("/events")
 async def events() -> Response:
     """Stream what happens in the tree, as server-sent events."""
-    response = Response(EventBody(node().events(_read_last_event_id())), content_type="text/event-stream")
+    stopping = request.scope.get("state", {}).get("stopping", trio.Event())
+    body = EventBody(node().events(_read_last_event_id()), stopping)
+    response = Response(body, content_type="text/event-stream")
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Accel-Buffering"] = "no"
     response.timeout = None
@@ -75,10 +77,14 @@ async def events() -> Response:
 
 
 class EventBody(ResponseBody):
-    """Events as they come, and a heartbeat while none comes."""
+    """Events as they come, and a heartbeat while none comes, until the client leaves or the server stops.
 
-    def __init__(self, source: AsyncIterator[TreeEvent]) -> None:
+    `source` must stand a cancelled `anext`: it then yields the next event the time after.
+    """
+
+    def __init__(self, source: AsyncIterator[TreeEvent], stopping: trio.Event) -> None:
         self._source = source
+        self._stopping = stopping
         self._is_first = True
 
     async def __aenter__(self) -> Self:
@@ -87,9 +93,7 @@ class EventBody(ResponseBody):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        close = getattr(self._source, "aclose", None)
-        if close is not None:
-            await close()
+        pass
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -99,9 +103,21 @@ class EventBody(ResponseBody):
             # sent at once: the client then knows that the stream is open
             self._is_first = False
             return b": connected\n\n"
-        with trio.move_on_after(HEARTBEAT_SECS):
-            return encode_event(await anext(self._source))
+        event: TreeEvent | None = None
+        with trio.move_on_after(HEARTBEAT_SECS) as waiting:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._cancel_when_stopping, waiting)
+                event = await anext(self._source)
+                nursery.cancel_scope.cancel()
+        if event is not None:
+            return encode_event(event)
+        if self._stopping.is_set():
+            raise StopAsyncIteration
         return b": heartbeat\n\n"
+
+    async def _cancel_when_stopping(self, waiting: trio.CancelScope) -> None:
+        await self._stopping.wait()
+        waiting.cancel()
 
     async def convert_to_sequence(self) -> bytes:
         raise TypeError("a stream of events has no end")

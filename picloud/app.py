@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 EXIT_RESTART_INTENSITY = 70
 """The tree gave up on an actor: EX_SOFTWARE of sysexits.h."""
-DATABASE_PATIENCE = 30.0
-"""Seconds; a database that starts at the same time is waited for, one that never comes is an error."""
 NODE_CONNECTIONS = "picloud-node"
 
 
@@ -135,7 +133,7 @@ class _Node:
 
         from picloud.errors import DatabaseUnavailable
 
-        deadline = trio.current_time() + DATABASE_PATIENCE
+        deadline = trio.current_time() + self.settings.database_patience
         while True:
             try:
                 await pool.ping()

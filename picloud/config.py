@@ -44,6 +44,8 @@ class Settings(BaseModel):
 
     db_pool_size: int = Field(default=10, ge=2, le=500)
     """Connections of this node, the LISTEN and NOTIFY ones not counted."""
+    database_patience: float = Field(default=30.0, ge=0)
+    """How long a start waits for a database that cannot be reached yet."""
     db_acquire_timeout: float = Field(default=10.0, gt=0)
 
     max_executions: int = Field(default=16, ge=1, le=1000)

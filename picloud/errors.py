@@ -13,7 +13,8 @@ PicloudError                    base; `code` is stable and snake_case
 │  ├─ InvalidManifest           picloud.toml of an app folder is wrong
 │  └─ InvalidSetting            a setting or environment variable is wrong or unknown
 ├─ NotFound                     no such thing, or not yours to see
-│  ├─ AppNotFound · ScriptNotFound · TriggerNotFound · QueueNotFound · MessageNotFound · DeadLetterNotFound · ActorNotFound
+│  ├─ AppNotFound · ScriptNotFound · TriggerNotFound · QueueNotFound · MessageNotFound
+│  ├─ DeadLetterNotFound · ActorNotFound
 ├─ Conflict                     the wish contradicts what is stored
 │  ├─ NameTaken · QueueHasConsumer · ScriptInUse · AlreadyReplayed
 ├─ Unauthorized                 no token, or one that is not known
@@ -24,13 +25,21 @@ PicloudError                    base; `code` is stable and snake_case
 │  └─ EmbeddedPostgresError     the embedded server cannot be found, started or stopped
 ├─ ServerError
 │  └─ AddressInUse              the port is taken
+├─ ClientError                  the command line cannot get what it wants from a node
+│  ├─ NodeUnreachable           no answer from the node's address
+│  ├─ NodeRefused               the node answered with a problem document; `problem` holds it
+│  └─ SendStopped               a file of messages was sent in part; `sent` and `next_line` tell how far
+├─ SdkError                     a handler used the SDK in a way that cannot work
+│  ├─ InvokeError               the other script cannot be called; the text says why
+│  ├─ RetryError                a retry policy is wrong, or no time is left for another attempt
+│  └─ OutsideHandler            the SDK was called where no handler runs
 └─ EngineClosed                 a handler's bridge used after its engine was shut down
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from picloud.types import Fault, FieldFault
@@ -257,7 +266,68 @@ class AddressInUse(ServerError):
     code = "address_in_use"
 
 
+class ClientError(PicloudError):
+    """The command line cannot get what it wants from a node."""
+
+    code = "client_error"
+
+
+class NodeUnreachable(ClientError):
+    """No answer from the node's address; `maybe_done` tells that the request may have taken effect."""
+
+    code = "node_unreachable"
+
+    def __init__(self, message: str, *, maybe_done: bool = False) -> None:
+        super().__init__(message)
+        self.maybe_done = maybe_done
+
+
+class NodeRefused(ClientError):
+    """The node answered with a problem document (RFC 9457)."""
+
+    code = "node_refused"
+
+    def __init__(self, message: str, problem: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.problem = problem
+
+
+class SendStopped(ClientError):
+    """A file of messages was sent in part: go on at `next_line` once the cause is corrected."""
+
+    code = "send_stopped"
+
+    def __init__(self, message: str, *, sent: int, next_line: int) -> None:
+        super().__init__(message)
+        self.sent = sent
+        self.next_line = next_line
+
+
 class EngineClosed(PicloudError):
     """The engine was shut down while a handler still held on to it."""
 
     code = "engine_closed"
+
+
+class SdkError(PicloudError):
+    """A handler used the SDK in a way that cannot work; the text says what to do."""
+
+    code = "sdk_error"
+
+
+class InvokeError(SdkError):
+    """The other script cannot be called."""
+
+    code = "invoke_error"
+
+
+class RetryError(SdkError):
+    """A retry policy is wrong, or no time is left for another attempt."""
+
+    code = "retry_error"
+
+
+class OutsideHandler(SdkError):
+    """The SDK works only inside a handler: run the script with `picloud run` or `picloud.testing`."""
+
+    code = "outside_handler"

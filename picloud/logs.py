@@ -17,15 +17,23 @@ def configure_logs(form: Literal["auto", "console", "json"], level: str) -> None
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="%H:%M:%S" if console else "iso", utc=not console),
     ]
-    renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=30, exception_formatter=structlog.dev.plain_traceback)
-        if console
-        else structlog.processors.JSONRenderer()
-    )
     structlog.configure(
-        processors=[*shared, structlog.processors.format_exc_info, renderer] if not console else [*shared, renderer],
+        processors=[*shared, *_render(console)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True)
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", force=True
+    )
+
+
+def _render(console: bool) -> list[structlog.typing.Processor]:
+    if not console:
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    colors = sys.stderr.isatty()
+    return [
+        structlog.dev.ConsoleRenderer(
+            colors=colors, pad_event_to=30, exception_formatter=structlog.dev.plain_traceback
+        )
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from typing import Any
 
 from picloud.errors import InvalidPayload, PayloadTooLarge
@@ -26,7 +27,8 @@ def encode_payload(value: Json, *, what: str = "payload", max_bytes: int = MAX_P
     `what` is how messages name the value; paths in errors start with it (`payload.items[3]`).
     Raises: InvalidPayload, PayloadTooLarge.
     """
-    check_json(value, what)
+    # each value takes two bytes of text at least: no more need be looked at to know that it is too large
+    check_json(value, what, max_values=max_bytes // 2 + 1)
     text = _ENCODE(value)
     check_size(len(text) if text.isascii() else len(text.encode()), what, max_bytes)
     return text
@@ -57,11 +59,12 @@ def check_size(size_bytes: int, what: str, max_bytes: int) -> None:
         raise PayloadTooLarge(f"queue: {what} is {_size(size_bytes)}, the limit is {_size(max_bytes)}")
 
 
-def check_json(value: Json, what: str = "payload") -> None:
-    """Walk `value` and refuse what JSON or jsonb cannot carry.
+def check_json(value: Json, what: str = "payload", *, max_values: int | None = None) -> None:
+    """Walk `value` and refuse what JSON or jsonb cannot carry, and more than `max_values` values in it.
 
-    Raises: InvalidPayload whose text and `path` name the first such value.
+    Raises: InvalidPayload whose text and `path` name the first such value, PayloadTooLarge.
     """
+    left = sys.maxsize if max_values is None else max_values
     todo: list[tuple[Any, tuple[Any, ...]]] = [(value, ())]
     while todo:
         item, path = todo.pop()
@@ -77,6 +80,9 @@ def check_json(value: Json, what: str = "payload") -> None:
         elif kind is dict or kind is list or kind is tuple:
             if len(path) >= MAX_DEPTH:
                 raise InvalidPayload(f"queue: {what} is nested deeper than {MAX_DEPTH} levels", path=what)
+            left -= len(item)
+            if left < 0:
+                raise PayloadTooLarge(f"queue: {what} has more values than fit into the limit of its size")
             _push_children(item, kind is dict, what, path, todo)
         else:
             raise _fault(what, path, f"has a {kind.__name__}, which JSON cannot carry")

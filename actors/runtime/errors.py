@@ -3,6 +3,7 @@
 RuntimeActorError
 ├─ InvalidSpec                  a child spec or a supervisor's setting that cannot work (also a ValueError)
 ├─ ActorNotFound                no actor at that path
+├─ RootHasNoSupervisor          nobody above the root can restart it
 ├─ ChildExists · ChildNotFound · TooManyChildren
 ├─ SupervisorNotRunning         a command to a supervisor that is not running, or ended before it was done
 ├─ NeverStarted                 a child returned without calling task_status.started()
@@ -30,6 +31,10 @@ class ActorNotFound(RuntimeActorError):
     def __init__(self, path: str) -> None:
         super().__init__(f"no actor at {path}")
         self.path = path
+
+
+class RootHasNoSupervisor(RuntimeActorError):
+    """The root is restarted by restarting the process."""
 
 
 class ChildExists(RuntimeActorError):
@@ -71,7 +76,9 @@ class RestartIntensityExceeded(RuntimeActorError):
     The text names the child deepest in the tree and its last error.
     """
 
-    def __init__(self, path: str, child_id: str, max_restarts: int, max_seconds: float, last_error: Exception | None) -> None:
+    def __init__(
+        self, path: str, child_id: str, max_restarts: int, max_seconds: float, last_error: Exception | None
+    ) -> None:
         if isinstance(last_error, RestartIntensityExceeded):
             why = str(last_error)
         else:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from picloud.actors.runtime.events import EventStream
-from picloud.actors.runtime.exits import Exit
 from picloud.actors.runtime.spec import Restart
 
 ReportContext = Literal["start_error", "child_terminated", "shutdown", "shutdown_error"]
@@ -50,18 +49,11 @@ class Journal:
         self.events = EventStream() if events is None else events
         self._report = report
 
-    def write_exit(
-        self, supervisor: str, child_id: str, restart: Restart, incarnation: int, context: ReportContext, ended: Exit, error: BaseException | None
-    ) -> None:
-        """Tell of the end of one incarnation."""
-        kind: Literal["exited", "stopped"] = "stopped" if context in ("shutdown", "shutdown_error") else "exited"
-        self.events.emit(
-            kind,
-            f"{supervisor}/{child_id}",
-            incarnation=incarnation,
-            reason=ended.reason,
-            error_type=ended.error_type,
-            message=ended.message,
-        )
-        self.report(supervisor, child_id, restart, incarnation, context, ended, error)
-
+    def report(self, report: ExitReport) -> None:
+        """Hand a report to the hook; an error of the hook is logged and never reaches a supervisor."""
+        if self._report is None:
+            return
+        try:
+            self._report(report)
+        except Exception:
+            logger.exception("the hook for exit reports failed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
@@ -62,21 +62,34 @@ class ChildSpec:
 
 def find_fault(spec: ChildSpec) -> str | None:
     """Return what is wrong with the spec, or None."""
-    if not is_valid_id(spec.id):
-        return "the id must be printable text; slashes only between other characters"
-    if not callable(spec.start):
-        return "start must be an async callable that takes task_status"
-    if spec.restart not in get_args(Restart):
-        return f"restart is {spec.restart!r}, not one of {', '.join(get_args(Restart))}"
-    if spec.type not in get_args(ChildType):
-        return f"type is {spec.type!r}, not one of {', '.join(get_args(ChildType))}"
-    if spec.shutdown is not None and not 0 <= spec.shutdown < float("inf"):
-        return "shutdown is a number of seconds from 0, or None to wait for ever"
-    if spec.significant and spec.restart == "permanent":
-        return "a permanent child cannot be significant: it never ends for good"
-    return None
+    checks = (
+        (is_valid_id(spec.id), "the id must be printable text; slashes only between other characters"),
+        (callable(spec.start), "start must be an async callable that takes task_status"),
+        (spec.restart in get_args(Restart), f"restart is {spec.restart!r}, not one of {', '.join(get_args(Restart))}"),
+        (spec.type in get_args(ChildType), f"type is {spec.type!r}, not one of {', '.join(get_args(ChildType))}"),
+        (
+            spec.shutdown is None or 0 <= spec.shutdown < float("inf"),
+            "shutdown is a number of seconds from 0, or None to wait for ever",
+        ),
+        (
+            not spec.significant or spec.restart != "permanent",
+            "a permanent child cannot be significant: it never ends for good",
+        ),
+    )
+    return next((fault for holds, fault in checks if not holds), None)
 
 
-def is_valid_id(child_id: object) -> bool:
+def is_valid_id(child_id: str) -> bool:
     """Tell whether an id can be part of a path."""
-    return isinstance(child_id, str) and child_id.isprintable() and all(part.strip() for part in child_id.split("/"))
+    return child_id.isprintable() and all(part.strip() for part in child_id.split("/"))
+
+
+def check_siblings(supervisor: str, specs: Iterable[ChildSpec], *, may_be_significant: bool) -> None:
+    """Refuse specs that cannot be children of one supervisor."""
+    seen: set[str] = set()
+    for spec in specs:
+        if spec.id in seen:
+            raise InvalidSpec(f"supervisor {supervisor!r} has two children of the id {spec.id!r}")
+        if spec.significant and not may_be_significant:
+            raise InvalidSpec(f"child {spec.id!r} is significant, but {supervisor!r} has no auto_shutdown")
+        seen.add(spec.id)

@@ -87,7 +87,7 @@ def find_binaries(chosen: Path | None = None) -> Path:
 
 
 def reachable_binaries(folder: Path, user: ServerUser | None, copies: Path) -> Binaries:
-    """Return binaries that `user` can run: a copy below `copies` when `folder` is out of its reach (a venv in /root)."""
+    """Return binaries that `user` can run: a copy in `copies` when `folder` is out of its reach (a venv in /root)."""
     binaries = Binaries(folder, user)
     if user is None or _runs(binaries):
         return binaries

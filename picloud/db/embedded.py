@@ -1,8 +1,9 @@
 """The embedded PostgreSQL: a server of our own in the data folder, shared by the processes that use it.
 
-Layout: `pg/` the cluster (with `server.log`), `run/` its socket, `password` of its superuser, `start.lock` held while somebody
-starts or stops it, `users.lock` held shared by each process that uses it (the kernel lets go of it even on kill -9), `kept` marks
-a server that was started to stay, `pgsql/` a copy of the programs where the server's user cannot reach ours.
+Layout: `pg/` the cluster (with `server.log`), `run/` its socket, `password` of its superuser, `start.lock` held while
+somebody starts or stops it, `users.lock` held shared by each process that uses it (the kernel lets go of it even on
+kill -9), `kept` marks a server that was started to stay, `pgsql/` a copy of the programs where the server's user cannot
+reach ours.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ STOP_SECONDS = 60.0
 
 SETTLE_SECONDS = 60.0
 """How long another's start or stop of the same server is waited for."""
+
+_WRONG_VERSION = re.compile(r"initialized by PostgreSQL version (\d+).*?compatible with this version (\d+)")
 
 LOG_BYTES = 5_000_000
 """A longer server.log is moved aside at the next start."""
@@ -354,12 +357,10 @@ def _explain(error: OSError, home: Path) -> str:
 
 
 def _explain_failed_start(said: str, data: Path, binaries: Path) -> str:
-    if found := re.search(
-        r"initialized by PostgreSQL version (\S+?),? which is not compatible with this version (\S+?)\.?$", said, re.M
-    ):
+    if versions := _WRONG_VERSION.search(said):
         return (
-            f"{data} was made by PostgreSQL {found[1]} and {binaries} is version {found[2]}: set PICLOUD_PG_BIN to the folder "
-            f"of version {found[1]}, or move the data with pg_dump, or pg_upgrade"
+            f"{data} was made by PostgreSQL {versions[1]} and {binaries} is version {versions[2]}: set PICLOUD_PG_BIN to "
+            f"the folder of version {versions[1]}, or move the data with pg_dump or pg_upgrade"
         )
     if "No space left on device" in said:
         return f"PostgreSQL cannot start: no space left for {data}; its log says:\n{said}"

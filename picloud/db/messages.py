@@ -266,6 +266,11 @@ async def delete_message(conn: Connection, app_id: AppId, message_id: MessageId)
     return cur.rowcount == 1
 
 
+async def vacuum_messages(conn: Connection) -> None:
+    """Clear dead rows now instead of when autovacuum comes by; outside of a transaction."""
+    await conn.execute(_sql.vacuum_messages)
+
+
 def error_json(error: ScriptError) -> dict[str, Json]:
     """Return `error` as it is stored with a dead letter; what jsonb cannot carry is replaced, never an error."""
     return {

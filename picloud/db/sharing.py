@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -20,14 +21,14 @@ class Sharing:
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
         """Wait until nobody else starts or stops the server, and keep others from it."""
-        with self._turn_file.open("a") as turn:
+        with _open_private(self._turn_file) as turn:
             fcntl.flock(turn, fcntl.LOCK_EX)
             yield
 
     def begin_use(self) -> None:
         """Count as a user until `end_use` or the end of the process. Atomic: inside `exclusive`."""
         if self._use is None:
-            self._use = self._users_file.open("a")
+            self._use = _open_private(self._users_file)
             fcntl.flock(self._use, fcntl.LOCK_SH)
 
     def end_use(self) -> bool:
@@ -47,3 +48,8 @@ class Sharing:
             except BlockingIOError:
                 return True
             return False
+
+
+def _open_private(file: Path) -> IO[str]:
+    """Open a lock file that nobody else can lock: that would keep the server from stopping."""
+    return open(file, "a", opener=lambda path, flags: os.open(path, flags, 0o600))

@@ -96,7 +96,7 @@ async def list_queue_triggers(
     after: UUID | None = None,
     limit: int | None = None,
 ) -> list[QueueTrigger]:
-    """Return queue triggers in the order they were made, of one app or of all, those after `after` where it is given."""
+    """Return queue triggers in the order they were made: of one app or of all, from `after` on where it is given."""
     return await _select(
         conn, app_id=app_id, queue_name=queue_name, only_enabled=only_enabled, after=after, limit=limit
     )

@@ -34,7 +34,8 @@ with new as (
     from new n
     left join consumers c using (queue_name)
    where n.dedup_key is null or n.nth = 1
-   order by n.ord
+   -- in the order of the keys: two batches with the same keys would wait for each other otherwise
+   order by n.queue_name, n.dedup_key, n.ord
   on conflict (app_id, queue_name, dedup_key) where dedup_key is not null do nothing
   returning id, queue_name, dedup_key, deliver_after
 )
@@ -90,7 +91,7 @@ with acked as (
          coalesce(e.max_attempts, c.retry_max_attempts, 3), e.dedup_key, e.trigger_depth, e.root_execution_id
     from effects e
     left join consumers c using (queue_name)
-   order by e.ord
+   order by e.queue_name, e.dedup_key, e.ord
   on conflict (app_id, queue_name, dedup_key) where dedup_key is not null do nothing
 ), claimed as (
   update queue_messages q
@@ -247,3 +248,6 @@ select id, queue_name, payload, attempt, max_attempts, priority, enqueued_at, de
 -- name: delete_message
 -- Drop a message that nobody holds.
 delete from queue_messages where app_id = %(app_id)s and id = %(id)s and claim_token is null returning id;
+
+-- name: vacuum_messages
+vacuum (analyze) queue_messages;

@@ -32,9 +32,14 @@ TEXTS: Final = frozenset([str, bytes])
 SETS: Final = frozenset([set, frozenset])
 SEQUENCES: Final = frozenset([list, tuple, set, frozenset, Deque])
 MAPPINGS: Final = frozenset([dict, DefaultDict, Counter])
-VIEWS: Final = frozenset([type({}.keys()), type({}.values()), type({}.items())])
+_KEYS, _VALUES, _ITEMS = type({}.keys()), type({}.values()), type({}.items())
+VIEWS: Final = frozenset([_KEYS, _VALUES, _ITEMS])
+HASHED: Final = SETS | MAPPINGS | {_KEYS, _ITEMS}
 SIZED: Final = SEQUENCES | MAPPINGS | TEXTS | VIEWS | {range}
 """Types that C code may iterate: their length is known and bounded."""
+
+SPREAD_FROM: Final = 4096
+"""Hash tables of more items are looked at for colliding keys before C code works on all of them in one go."""
 
 ITEM_BYTES: Final = 16
 ENTRY_BYTES: Final = 100
@@ -42,7 +47,7 @@ ENTRY_BYTES: Final = 100
 
 def dataclass_fields(kind: type) -> tuple[str, ...] | None:
     """Return the fields of a script's dataclass, None for any other type."""
-    fields = kind.__dict__.get("_dataclass_")
+    fields = getattr(kind, "_dataclass_", None)
     return fields if type(fields) is tuple else None
 
 
@@ -54,6 +59,20 @@ def _children(value: Any, kind: type) -> Collection[Any] | None:
     if type(kind) is not type and (fields := dataclass_fields(kind)) is not None:
         return [value.__dict__.get(name) for name in fields]
     return None
+
+
+def spread(table: Any) -> Any:
+    """Return the set or dict if C code may insert or look up all of its keys in one go.
+
+    Keys can be chosen to collide (`i * (2**61 - 1)`, and tuples); then that work is quadratic and holds the GIL. Their
+    hashes tell: as integers they do not collide themselves.
+    Raises: LimitError when most keys share a hash.
+    """
+    if len(table) > SPREAD_FROM and type(table) in HASHED:
+        keys = [key for key, _ in table] if type(table) is _ITEMS else table
+        if 2 * len(set(map(hash, keys))) < len(table):
+            raise LimitError("most keys of the set or dict have the same hash")
+    return table
 
 
 def walk(value: Any, limit: int = MAX_WALK_NODES) -> Any:
@@ -71,6 +90,8 @@ def walk(value: Any, limit: int = MAX_WALK_NODES) -> Any:
         if children is None:
             continue
         nodes += len(children)
+        if len(children) > SPREAD_FROM:
+            spread(item)
         if nodes > limit:
             raise LimitError(f"the structure has more than {limit} values, shared ones counted each time")
         if depth > MAX_WALK_NESTING:

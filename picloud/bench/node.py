@@ -1,0 +1,112 @@
+"""A node to measure: the product's own tree on a throw-away database."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import trio
+from uuid_utils.compat import uuid7
+
+from picloud.actors.assembly import NodeTree, Parts, build_tree, make_library, wake_for_sent
+from picloud.actors.runtime import Journal
+from picloud.actors.wakes import QueueWakes
+from picloud.actors.world import NodeWorld
+from picloud.config import Settings
+from picloud.db.apps import insert_app
+from picloud.db.connection import connect
+from picloud.db.embedded import EmbeddedPostgres
+from picloud.db.migrate import migrate
+from picloud.db.pool import Pool
+from picloud.db.scripts import put_script
+from picloud.db.thread import ThreadConnections
+from picloud.db.triggers import QueueTriggerSettings, insert_queue_trigger, update_queue_trigger
+from picloud.engine import Engine, EngineSettings
+from picloud.engine.sandbox import prepare_process
+from picloud.types import App, QueueTrigger
+
+
+@dataclass(frozen=True, slots=True)
+class BenchNode:
+    """A running tree without a server, and what a case needs to feed it."""
+
+    tree: NodeTree
+    parts: Parts
+    app: App
+
+    async def bind(self, script: str, source: str, queue: str, *, enabled: bool) -> QueueTrigger:
+        """Store a script and make it the consumer of a queue."""
+        async with self.parts.pool.connection() as conn:
+            await put_script(conn, self.app.id, script, source)
+            trigger = await insert_queue_trigger(
+                conn, self.app.id, script, queue, QueueTriggerSettings(enabled=enabled)
+            )
+        self.parts.wakes.changed("scripts")
+        self.parts.wakes.changed("triggers")
+        return trigger
+
+    async def switch(self, trigger: QueueTrigger, *, on: bool) -> None:
+        """Enable or disable a trigger; the roster follows."""
+        async with self.parts.pool.connection() as conn:
+            await update_queue_trigger(
+                conn, self.app.id, trigger.id, QueueTriggerSettings(enabled=on), script_id=trigger.script_id
+            )
+        self.parts.wakes.changed("triggers")
+
+    def processed(self, queue: str) -> int:
+        """Return how many messages the queue's consumer has handled and settled."""
+        shown = self.tree.snapshot(f"/picloud/consumers/{self.app.name}/{queue}", 0)
+        return int(shown["details"]["processed"]) if shown and shown["details"] else 0
+
+
+@contextmanager
+def throw_away_database(dsn: str | None) -> Iterator[str]:
+    """Yield `dsn`, or that of an embedded server with default durability that is gone afterwards."""
+    if dsn is not None:
+        yield dsn
+        return
+    with tempfile.TemporaryDirectory(prefix="picloud-bench-", ignore_cleanup_errors=True) as folder:
+        # the server's user must reach it where we are root
+        Path(folder).chmod(0o711)
+        with EmbeddedPostgres(Path(folder)) as postgres:
+            yield postgres.dsn
+
+
+@asynccontextmanager
+async def bench_node(dsn: str, home: Path) -> AsyncIterator[BenchNode]:
+    """Run a tree on the database of `dsn`, in an app of its own."""
+    settings = Settings(home=home, log_level="error")
+    prepare_process()
+    wakes = QueueWakes()
+    async with Pool(dsn, settings.db_pool_size) as pool:
+        async with pool.connection() as conn:
+            await migrate(conn)
+            app = await insert_app(conn, f"bench-{uuid7()}")
+        library = make_library(pool, wakes, poll_interval=settings.roster_poll_interval)
+        reads = ThreadConnections(dsn)
+        world = NodeWorld(library, reads, pool, trio.lowlevel.current_trio_token(), partial(wake_for_sent, wakes))
+        engine = Engine(EngineSettings(), world)
+        parts = Parts(
+            settings=settings,
+            pool=pool,
+            connect=partial(connect, dsn),
+            engine=engine,
+            gate=trio.CapacityLimiter(settings.max_executions),
+            library=library,
+            wakes=wakes,
+            node_id=uuid7(),
+            on_outcomes=lambda outcomes: None,
+            journal=Journal(report=lambda report: None),
+        )
+        with contextlib.closing(engine):
+            tree = build_tree(parts)
+            async with trio.open_nursery() as nursery:
+                await nursery.start(tree.root.run)
+                yield BenchNode(tree, parts, app)
+                tree.root.request_stop()
+        reads.close_all()

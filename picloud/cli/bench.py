@@ -1,0 +1,105 @@
+"""`picloud bench`: measure this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from picloud.bench.measure import Case, Result
+
+SUITES = ("queue", "actors")
+
+
+@click.command("bench")
+@click.argument("suite", type=click.Choice(SUITES))
+@click.option("--case", "names", multiple=True, metavar="NAME", help="Run only this case; may be given more than once.")
+@click.option("--messages", type=click.IntRange(1, 10_000_000), default=20_000, show_default=True)
+@click.option("--children", type=click.IntRange(1, 1_000_000), default=10_000, show_default=True)
+@click.option("--runs", type=click.IntRange(1, 100), default=3, show_default=True, help="Counted runs of each case.")
+@click.option(
+    "--dsn", help="Use this database instead of a throw-away embedded one. Its picloud tables are written to."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def bench_command(
+    suite: str, names: tuple[str, ...], messages: int, children: int, runs: int, dsn: str | None, as_json: bool
+) -> None:
+    """Measure SUITE: `queue` on a throw-away database with full durability, `actors` without one.
+
+    Each case runs once to warm up, then --runs times in turn with the others; the median counts.
+    """
+    import trio
+
+    from picloud.bench.measure import report
+    from picloud.cli.screen import print_json, stderr, stdout
+
+    started_at = datetime.now(UTC)
+    plan = Plan(names, runs, None if as_json else stderr().print)
+    postgres = None
+    if suite == "actors":
+        results = trio.run(_run_actors, plan, children)
+    else:
+        from picloud.bench.node import throw_away_database
+
+        with throw_away_database(dsn) as database:
+            postgres, results = trio.run(_run_queue, plan, database, messages)
+    if as_json:
+        print_json(report(suite, postgres, started_at, results))
+    else:
+        stdout().print(_table(results))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which cases to run, how often, and where to say so."""
+
+    names: tuple[str, ...]
+    runs: int
+    say: Callable[[str], None] | None
+
+    async def measure(self, cases: list[Case]) -> list[Result]:
+        """Run the chosen cases. Raises: click.BadParameter for a case that is not known."""
+        from picloud.bench.measure import measure
+
+        known = [case.name for case in cases]
+        for name in self.names:
+            if name not in known:
+                raise click.BadParameter(f"no case {name!r} (cases: {', '.join(known)})", param_hint="--case")
+        chosen = [case for case in cases if not self.names or case.name in self.names]
+        return await measure(chosen, runs=self.runs, on_run=self._show)
+
+    def _show(self, name: str, figure: float) -> None:
+        if self.say is not None:
+            self.say(f"{name}: {figure:,.1f}")
+
+
+async def _run_actors(plan: Plan, children: int) -> list[Result]:
+    from picloud.bench.actors import actor_cases
+
+    return await plan.measure(actor_cases(children=children))
+
+
+async def _run_queue(plan: Plan, dsn: str, messages: int) -> tuple[str, list[Result]]:
+    from picloud.bench.node import bench_node
+    from picloud.bench.queue import queue_cases
+
+    async with bench_node(dsn, Path.cwd()) as node:
+        async with node.parts.pool.connection() as conn:
+            version = conn.info.server_version
+        results = await plan.measure(queue_cases(node, messages=messages))
+        return f"{version // 10000}.{version % 10000}", results
+
+
+def _table(results: list[Result]) -> object:
+    from rich.table import Table
+
+    table = Table("case", "median", "min", "max", "unit", "runs")
+    for result in results:
+        figures = [f"{figure:,.1f}" for figure in (result.value, result.min, result.max)]
+        table.add_row(result.case, *figures, result.unit, str(result.runs))
+    return table

@@ -1,0 +1,107 @@
+"""`picloud apps`, `picloud scripts`, `picloud triggers`: small lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from picloud.cli.options import NodeAddress, json_option, node_options
+from picloud.cli.table import Column, print_table
+from picloud.cli.wording import show_age
+
+Items = Sequence[Mapping[str, Any]]
+
+
+@click.command("apps", short_help="List apps.")
+@node_options
+@json_option
+def apps_command(node: NodeAddress, as_json: bool) -> None:
+    """List the apps of the node."""
+    columns = (Column("APP", "name", style="bold", flexible=True), Column("CREATED", "created"))
+    _list(node, "/apps", columns, _app_row, as_json, "no apps yet: `picloud deploy APP_DIR` makes one")
+
+
+@click.command("scripts", short_help="List an app's scripts.")
+@click.argument("app")
+@node_options
+@json_option
+def scripts_command(app: str, node: NodeAddress, as_json: bool) -> None:
+    """List the scripts of APP."""
+    from picloud.cli.client import path
+
+    columns = (
+        Column("SCRIPT", "name", style="bold", flexible=True),
+        Column("VERSION", "version", right=True),
+        Column("UPDATED", "updated"),
+        Column("SHA-256", "sha256", spare=1),
+    )
+    _list(node, path("apps", app, "scripts"), columns, _script_row, as_json, "no scripts in this app")
+
+
+@click.command("triggers", short_help="List an app's triggers.")
+@click.argument("app")
+@node_options
+@json_option
+def triggers_command(app: str, node: NodeAddress, as_json: bool) -> None:
+    """List the triggers of APP: which script runs for what."""
+    from picloud.cli.client import path
+
+    columns = (
+        Column("QUEUE", "queue", style="bold", flexible=True),
+        Column("SCRIPT", "script", flexible=True),
+        Column("ENABLED", "enabled", spare=1),
+        Column("RETRY", "retry", spare=2),
+        Column("TIMEOUT", "timeout", right=True, spare=3),
+        Column("FIRED", "fired", spare=4),
+        Column("ID", "id", spare=5),
+    )
+    _list(node, path("apps", app, "triggers"), columns, _trigger_row, as_json, "no triggers in this app")
+
+
+def _list(
+    node: NodeAddress,
+    path: str,
+    columns: Sequence[Column],
+    row: Callable[[Mapping[str, Any]], dict[str, str]],
+    as_json: bool,
+    when_empty: str,
+) -> None:
+    from picloud.cli.screen import print_json, stdout
+
+    with node.connect() as client:
+        items = list(client.items(path))
+    if as_json:
+        print_json({"items": items})
+    elif not items:
+        click.echo(when_empty)
+    else:
+        print_table(stdout(), columns, [row(item) for item in items])
+
+
+def _app_row(app: Mapping[str, Any]) -> dict[str, str]:
+    return {"name": app["name"], "created": f"{show_age(app['created_at'])} ago"}
+
+
+def _script_row(script: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "name": script["name"],
+        "version": str(script["version"]),
+        "updated": f"{show_age(script['updated_at'])} ago",
+        "sha256": script["source_sha256"][:12],
+    }
+
+
+def _trigger_row(trigger: Mapping[str, Any]) -> dict[str, str]:
+    attempts, shape, base = (trigger[f"retry_{name}"] for name in ("max_attempts", "backoff", "base_ms"))
+    fired = trigger["last_fired_at"]
+    return {
+        "queue": trigger["queue_name"],
+        "script": trigger["script"],
+        "enabled": "yes" if trigger["enabled"] else "no",
+        "retry": f"{attempts} × {shape} {base} ms",
+        "timeout": f"{trigger['visibility_timeout_secs']} s",
+        "fired": f"{show_age(fired)} ago" if fired else "never",
+        "id": trigger["id"],
+    }

@@ -1,0 +1,242 @@
+"""The built-in functions of scripts, where the original could run without end or show too much."""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from picloud.engine.sandbox.containers import BigRange, small_range
+from picloud.engine.sandbox.iteration import in_chunks
+from picloud.engine.sandbox.limits import MAX_DECIMAL_EXPONENT, MAX_INT_BITS, MAX_NUMBER_TEXT, MAX_WALK_TEXT
+from picloud.engine.sandbox.meter import current_meter
+from picloud.engine.sandbox.operators import add
+from picloud.engine.sandbox.sizes import (
+    MAPPINGS,
+    SEQUENCES,
+    SETS,
+    SIZED,
+    TEXTS,
+    bounded,
+    comparable,
+    expect_text,
+    hashable,
+    sized_result,
+    spread,
+    walk,
+)
+from picloud.engine.sandbox.stops import LimitError
+from picloud.engine.sandbox.text import encoding, error_mode, to_text
+
+_NUMBERS = frozenset([int, float])
+
+
+# Containers.
+
+
+def to_list(items: Iterable[Any] = ()) -> list[Any]:
+    return sized_result(list(bounded(items)))  # type: ignore[no-any-return]
+
+
+def to_tuple(items: Iterable[Any] = ()) -> tuple[Any, ...]:
+    return sized_result(tuple(bounded(items)))  # type: ignore[no-any-return]
+
+
+def to_set(items: Iterable[Any] = ()) -> set[Any]:
+    if type(items) in SETS:
+        return sized_result(set(spread(items)))  # type: ignore[no-any-return]
+    made: set[Any] = set()
+    in_chunks(bounded(items), lambda part: made.update(map(hashable, part)))
+    return sized_result(made)  # type: ignore[no-any-return]
+
+
+def to_frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
+    return walk(frozenset(to_set(items)))  # type: ignore[no-any-return]
+
+
+def to_dict(source: Any = (), /, **entries: Any) -> dict[Any, Any]:
+    if type(source) in MAPPINGS:
+        return sized_result(dict(spread(source), **entries))  # type: ignore[no-any-return]
+    made: dict[Any, Any] = {}
+    put_pairs(made, source)
+    made.update(entries)
+    return sized_result(made)  # type: ignore[no-any-return]
+
+
+def put_pairs(target: Any, source: Iterable[Any]) -> None:
+    """Do what dict.update does with pairs."""
+    in_chunks(bounded(source), lambda part: target.update([_pair(item) for item in part]))
+
+
+def _pair(item: Any) -> tuple[Any, Any]:
+    if type(item) is tuple and len(item) == 2:
+        return hashable(item[0]), item[1]
+    key, value = list(bounded(item, 3))
+    return hashable(key), value
+
+
+def dict_from_keys(keys: Iterable[Any], value: Any = None) -> dict[Any, Any]:
+    made: dict[Any, Any] = {}
+    in_chunks(bounded(keys), lambda part: made.update(dict.fromkeys(map(hashable, part), value)))
+    return sized_result(made)  # type: ignore[no-any-return]
+
+
+def to_bytes(source: Any = b"", encoding_name: object = None, errors: object = "strict") -> bytes:
+    kind = type(source)
+    if kind is str:
+        if encoding_name is None:
+            raise TypeError("string argument without an encoding")
+        return sized_result(source.encode(encoding(encoding_name), error_mode(errors)))  # type: ignore[no-any-return]
+    if kind is int:
+        expect_text(source)
+        return bytes(source)
+    return sized_result(bytes(bounded(source)))  # type: ignore[no-any-return]
+
+
+# Numbers.
+
+
+def to_int(value: Any = 0, base: Any = None) -> int:
+    kind = type(value)
+    if kind in TEXTS:
+        if len(value) > MAX_NUMBER_TEXT:
+            raise LimitError(f"the number is longer than {MAX_NUMBER_TEXT} characters")
+        return sized_result(int(value) if base is None else int(value, base))  # type: ignore[no-any-return]
+    if base is not None:
+        raise TypeError("int() can't convert non-string with explicit base")
+    return int(moderate(value))
+
+
+def to_float(value: Any = 0.0) -> float:
+    if type(value) in TEXTS and len(value) > MAX_NUMBER_TEXT:
+        raise LimitError(f"the number is longer than {MAX_NUMBER_TEXT} characters")
+    return float(value)
+
+
+def moderate(value: Any) -> Any:
+    """Refuse a Decimal whose digits would fill the memory when they are written out."""
+    if type(value) is decimal.Decimal and value.is_finite() and abs(value.adjusted()) > MAX_DECIMAL_EXPONENT:
+        raise LimitError("the Decimal is too large")
+    return value
+
+
+def round_number(number: Any, ndigits: Any = None) -> Any:
+    if ndigits is None:
+        return round(moderate(number))
+    if type(ndigits) is int and abs(ndigits) > 1000:
+        raise LimitError("round() takes at most 1000 digits")
+    return round(moderate(number), ndigits)
+
+
+def total(items: Iterable[Any], /, start: Any = 0) -> Any:
+    """sum()."""
+    if type(start) in TEXTS:
+        raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
+    items = bounded(items)
+    kind = type(items)
+    if type(start) in _NUMBERS and (kind is range or (kind in SEQUENCES and _NUMBERS.issuperset(map(type, items)))):
+        return sum(items, start)
+    meter = current_meter()
+    result = start
+    for item in items:
+        if meter.reason is not None:
+            meter.fail()
+        result = add(result, item)
+    return result
+
+
+# Comparing.
+
+
+def key_function(key: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Guard a sort key: what it returns is compared by C code many times."""
+    text = 0
+
+    def checked(item: Any) -> Any:
+        nonlocal text
+        made = comparable(key(item))
+        if type(made) in TEXTS:
+            text += len(made)
+            if text > MAX_WALK_TEXT:
+                raise LimitError(f"the sort keys hold more than {MAX_WALK_TEXT} characters")
+        return made
+
+    return checked
+
+
+def _extreme(choose: Callable[..., Any], arguments: tuple[Any, ...], key: Any, default: dict[str, Any]) -> Any:
+    if len(arguments) == 1:
+        source = bounded(arguments[0])
+        if key is None:
+            source = walk(source) if type(source) in SIZED else map(comparable, source)
+        arguments = (source,)
+    elif key is None:
+        for argument in arguments:
+            comparable(argument)
+    return choose(*arguments, key=None if key is None else key_function(key), **default)
+
+
+def minimum(*arguments: Any, key: Any = None, **default: Any) -> Any:
+    return _extreme(min, arguments, key, default)
+
+
+def maximum(*arguments: Any, key: Any = None, **default: Any) -> Any:
+    return _extreme(max, arguments, key, default)
+
+
+def sort_list(items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
+    if key is None:
+        walk(items)
+    items.sort(key=None if key is None else key_function(key), reverse=reverse)
+
+
+def sorted_list(items: Iterable[Any], /, *, key: Any = None, reverse: bool = False) -> list[Any]:
+    made = list(bounded(items))
+    sort_list(made, key=key, reverse=reverse)
+    return made
+
+
+def any_of(items: Iterable[Any]) -> bool:
+    return any(bounded(items))
+
+
+def all_of(items: Iterable[Any]) -> bool:
+    return all(bounded(items))
+
+
+def hash_value(value: Any) -> int:
+    return hash(hashable(value))
+
+
+# The rest.
+
+
+def make_range(*arguments: Any) -> range | BigRange:
+    return small_range(range(*arguments))
+
+
+def print_line(*values: Any, sep: Any = " ", end: Any = "\n", flush: bool = False, file: None = None) -> None:
+    """print(): into the log of the execution."""
+    meter = current_meter()
+    if len(values) > 1000:
+        raise LimitError("print() takes at most 1000 values")
+    room = meter.limits.log_bytes - meter.output_bytes
+    between = to_text(sep)[:100] if sep is not None else " "
+    parts = []
+    for value in values:
+        if room <= 0:
+            break
+        part = to_text(value)[: room + 1]
+        room -= len(part) + len(between)
+        parts.append(part)
+    meter.emit(between.join(parts) + (to_text(end)[:100] if end is not None else "\n"))
+
+
+def int_from_bytes(data: Any, byteorder: str = "big", *, signed: bool = False) -> int:
+    """int.from_bytes."""
+    if type(data) is not bytes:
+        data = to_bytes(data)
+    if len(data) > MAX_INT_BITS // 8:
+        raise LimitError(f"the integer has more than {MAX_INT_BITS} bits")
+    return int.from_bytes(data, "little" if byteorder == "little" else "big", signed=bool(signed))
+

@@ -1,0 +1,63 @@
+"""The classes that scripts define: one metaclass, so that they are told from the host's at a glance."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+ALLOWED_METHODS = frozenset(
+    "__init__ __repr__ __str__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __contains__ __len__ __iter__ __next__"
+    " __getitem__ __call__ __bool__".split()
+)
+"""Special methods that a class of a script may define."""
+
+_MADE_BY_COMPILER = frozenset(
+    "__module__ __qualname__ __classcell__ __doc__ __firstlineno__ __static_attributes__ __annotations__"
+    " __conditional_annotations__ __annotate_func__ __annotate__ _fields_".split()
+)
+_KEPT = ALLOWED_METHODS | {"__module__", "__qualname__", "__classcell__", "_fields_", "_"}
+
+BUILTIN_EXCEPTIONS: tuple[type[Exception], ...] = (
+    ArithmeticError, AssertionError, AttributeError, BufferError, ConnectionError, EOFError, Exception,
+    FileExistsError, FileNotFoundError, FloatingPointError, ImportError, IndexError, InterruptedError, KeyError,
+    LookupError, ModuleNotFoundError, NameError, NotImplementedError, OSError, OverflowError, PermissionError,
+    RecursionError, RuntimeError, StopIteration, TimeoutError, TypeError, UnboundLocalError, UnicodeDecodeError,
+    UnicodeEncodeError, UnicodeError, ValueError, ZeroDivisionError,
+)  # fmt: skip
+
+_bases: set[type] = set(BUILTIN_EXCEPTIONS)
+
+
+def allow_as_base(kind: type[Exception]) -> None:
+    """Let scripts derive from an exception of the host."""
+    _bases.add(kind)
+
+
+class ScriptClass(type):
+    """The class of every class that a script defines."""
+
+    def __new__(mcls, name: str, bases: tuple[Any, ...], namespace: dict[str, Any]) -> Self:
+        for base in bases:
+            if type(base) is not ScriptClass and not (isinstance(base, type) and base in _bases):
+                raise TypeError(f"class {name}: only classes of this script and exceptions can be bases")
+        kept = {}
+        for key, value in namespace.items():
+            if key[:1] == "_" and key not in _KEPT:
+                if key not in _MADE_BY_COMPILER:
+                    raise TypeError(f"class {name}: {key} is not available")
+                continue
+            kept[key] = value
+        return super().__new__(mcls, name, bases, kept)
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__name__}'>"
+
+
+def script_defines(kind: type, name: str) -> bool:
+    """Tell whether the script itself gave the class (or a base of it) this attribute."""
+    return any(type(base) is ScriptClass and name in base.__dict__ for base in kind.__mro__)
+
+
+EXCEPTION_ATTRIBUTES = frozenset(
+    name for kind in BUILTIN_EXCEPTIONS for name in dir(kind) if not name.startswith("_")
+) | {"obj", "mro", "with_traceback", "add_note", "exceptions", "object"}
+"""Attributes that C gives to exceptions (and `mro` to classes): some lead out, so a script reads none but `args` natively."""

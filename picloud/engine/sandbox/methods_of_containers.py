@@ -1,0 +1,126 @@
+"""Guarded methods of containers: each takes the container first, then what the method takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from picloud.engine.sandbox.builtin_functions import put_pairs, to_set
+from picloud.engine.sandbox.containers import Counter
+from picloud.engine.sandbox.iteration import in_chunks
+from picloud.engine.sandbox.limits import MAX_ITEMS
+from picloud.engine.sandbox.operators import expect_search
+from picloud.engine.sandbox.sizes import (
+    ATOMS,
+    MAPPINGS,
+    SETS,
+    TEXTS,
+    bounded,
+    expect_room,
+    hashable,
+    sized_result,
+    spread,
+    walk,
+)
+
+
+def keyed(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Guard a method whose first argument is hashed."""
+
+    def call(container: Any, key: Any, *more: Any) -> Any:
+        return method(container, hashable(key) if type(key) is tuple else key, *more)
+
+    return call
+
+
+def searching(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Guard a method that compares its first argument with every item."""
+
+    def call(container: Any, item: Any, *more: Any) -> Any:
+        if type(item) not in ATOMS:
+            walk(item)
+        elif type(item) in TEXTS and len(item) > 1000:
+            expect_search(item, container)
+        return method(container, item, *more)
+
+    return call
+
+
+def growing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Guard a method whose result may be large."""
+
+    def call(container: Any, *args: Any, **kwargs: Any) -> Any:
+        return sized_result(method(spread(container), *args, **kwargs))
+
+    return call
+
+
+def extend(container: Any, items: Any) -> None:
+    items = bounded(items)
+    expect_room(container, items)
+    container.extend(items)
+    sized_result(container)
+
+
+def extend_left(container: Any, items: Any) -> None:
+    items = bounded(items)
+    expect_room(container, items)
+    container.extendleft(items)
+    sized_result(container)
+
+
+def update_dict(container: Any, source: Any = (), /, **entries: Any) -> None:
+    if type(source) in MAPPINGS:
+        container.update(spread(source))
+    else:
+        put_pairs(container, source)
+    if entries:
+        container.update(entries)
+    sized_result(container)
+
+
+def _counting(name: str) -> Callable[..., None]:
+    change = getattr(Counter, name)
+
+    def call(container: Any, source: Any = (), /, **counts: Any) -> None:
+        if type(source) in MAPPINGS:
+            change(container, spread(source))
+        else:
+            in_chunks(bounded(source), lambda part: change(container, [hashable(item) for item in part]))
+        if counts:
+            change(container, counts)
+        sized_result(container)
+
+    return call
+
+
+update_counter = _counting("update")
+subtract_counter = _counting("subtract")
+
+
+def most_common(container: Any, n: Any = None) -> Any:
+    return sized_result(container.most_common(n if n is None else min(n, MAX_ITEMS)))
+
+
+def counter_total(container: Any) -> Any:
+    return sum(container.values())
+
+
+def update_set(container: Any, *sources: Any) -> None:
+    for source in sources:
+        if type(source) in SETS:
+            container.update(spread(source))
+        else:
+            in_chunks(bounded(source), lambda part: container.update(map(hashable, part)))
+    sized_result(container)
+
+
+def set_operation(name: str) -> Callable[..., Any]:
+    """Guard a method that takes other sets; what is not one is made one in stoppable steps."""
+
+    def call(container: Any, *others: Any) -> Any:
+        sets = [spread(other) if type(other) in SETS else to_set(other) for other in others]
+        result = sized_result(getattr(spread(container), name)(*sets))
+        return walk(result) if type(result) is frozenset else result
+
+    return call

@@ -1,0 +1,118 @@
+"""Guarded methods of str, bytes and numbers: each takes the value first, then what the method takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT, MAX_WALK_TEXT
+from picloud.engine.sandbox.sizes import TEXTS, bounded, expect_text, sized_result, walk
+from picloud.engine.sandbox.stops import LimitError
+from picloud.engine.sandbox.text import encoding, error_mode
+
+
+def _padding(name: str) -> Any:
+    def pad(text: Any, width: Any, *fill: Any) -> Any:
+        if width > MAX_TEXT:
+            raise LimitError(f"the result would be longer than {MAX_TEXT}")
+        return sized_result(getattr(text, name)(width, *fill))
+
+    return pad
+
+
+def _growing(name: str) -> Any:
+    def grow(text: Any, *args: Any, **kwargs: Any) -> Any:
+        return sized_result(getattr(text, name)(*args, **kwargs))
+
+    return grow
+
+
+def _searching_backwards(name: str) -> Any:
+    def search(text: Any, sub: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if type(sub) in TEXTS and len(sub) > 16 and len(sub) * len(text) > 4 * MAX_WALK_TEXT:
+            raise LimitError("the search from the end is too expensive")
+        return sized_result(getattr(text, name)(sub, *args, **kwargs))
+
+    return search
+
+
+def _stripping(name: str) -> Any:
+    def strip(text: Any, chars: Any = None) -> Any:
+        if chars is not None and len(chars) > 1000:
+            raise LimitError("too many characters to strip")
+        return sized_result(getattr(text, name)(chars))
+
+    return strip
+
+
+def _comparing_ends(name: str) -> Any:
+    def compare(text: Any, affix: Any, *args: Any) -> Any:
+        if type(affix) is tuple:
+            walk(affix)
+        return getattr(text, name)(affix, *args)
+
+    return compare
+
+
+def replace(text: Any, old: Any, new: Any, count: Any = -1) -> Any:
+    if type(old) in TEXTS and type(new) in TEXTS and len(new) > len(old):
+        found = text.count(old) if old else len(text) + 1
+        if count >= 0:
+            found = min(found, count)
+        expect_text(len(text) + found * (len(new) - len(old)))
+    return sized_result(text.replace(old, new, count))
+
+
+def join(separator: Any, items: Any) -> Any:
+    parts = list(bounded(items))
+    kind = type(separator)
+    size = len(separator) * len(parts)
+    for part in parts:
+        if type(part) is not kind:
+            break  # join() itself names the item that does not fit
+        size += len(part)
+    else:
+        expect_text(size)
+        return separator.join(parts)
+    return separator.join([part if type(part) in TEXTS else None for part in parts])
+
+
+def encode(text: str, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
+    return sized_result(text.encode(encoding(encoding_name), error_mode(errors)))
+
+
+def decode(data: bytes, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
+    return sized_result(data.decode(encoding(encoding_name), error_mode(errors)))
+
+
+def translate(text: str, table: Any) -> Any:
+    if type(table) is not dict:
+        raise TypeError("translate() needs a dict, as str.maketrans makes it")
+    longest = max([len(new) for new in table.values() if type(new) is str], default=1)
+    expect_text(len(text) * max(1, longest))
+    return sized_result(text.translate(table))
+
+
+def expand_tabs(text: str, tabsize: Any = 8) -> Any:
+    if tabsize > 100:
+        raise LimitError("tabsize is larger than 100")
+    if len(text) * max(1, tabsize) > CHARGE_FROM:
+        expect_text(len(text) + text.count("\t") * max(0, tabsize))
+    return sized_result(text.expandtabs(tabsize))
+
+
+def split(text: Any, sep: Any = None, maxsplit: Any = -1) -> Any:
+    return sized_result(text.split(sep, maxsplit))
+
+
+def int_to_bytes(number: int, length: Any = 1, byteorder: Any = "big", *, signed: Any = False) -> bytes:
+    if length > 100_000:
+        raise LimitError("the length is larger than 100000")
+    return number.to_bytes(length, byteorder, signed=signed)
+
+
+PADDING = {name: _padding(name) for name in ("ljust", "rjust", "center", "zfill")}
+GROWING = {name: _growing(name) for name in ("upper", "lower", "casefold", "title", "swapcase", "capitalize")}
+BACKWARDS = {name: _searching_backwards(name) for name in ("rfind", "rindex", "rpartition", "rsplit")}
+STRIPPING = {name: _stripping(name) for name in ("strip", "lstrip", "rstrip")}
+ENDS = {name: _comparing_ends(name) for name in ("startswith", "endswith")}
+SPLITTING = {name: _growing(name) for name in ("splitlines", "partition", "removeprefix", "removesuffix", "hex")}

@@ -1,0 +1,250 @@
+"""Operators that can make large values or long computations out of small ones."""
+
+from __future__ import annotations
+
+import decimal
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from picloud.engine.sandbox.class_model import ScriptClass
+from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
+from picloud.engine.sandbox.limits import (
+    CHARGE_FROM,
+    MAX_DECIMAL_EXPONENT,
+    MAX_INT_BITS,
+    MAX_POW_MOD_BITS,
+    MAX_WALK_TEXT,
+)
+from picloud.engine.sandbox.sizes import (
+    ATOMS,
+    HASHED,
+    MAPPINGS,
+    SEQUENCES,
+    SETS,
+    SIZED,
+    TEXTS,
+    bounded,
+    expect_items,
+    expect_room,
+    expect_text,
+    hashable,
+    sized_result,
+    spread,
+    walk,
+)
+from picloud.engine.sandbox.stops import LimitError
+from picloud.engine.sandbox.text import percent
+
+Decimal = decimal.Decimal
+
+SMALL: Final = 1 << 62
+"""Integers below this cost nothing, and neither does a product of two of them."""
+
+
+def too_many_bits() -> LimitError:
+    return LimitError(f"the integer has more than {MAX_INT_BITS} bits")
+
+
+def add(a: Any, b: Any) -> Any:
+    result = a + b
+    kind = type(result)
+    if kind is float or (kind is int and -SMALL < result < SMALL) or (kind is str and len(result) < CHARGE_FROM):
+        return result
+    return sized_result(result)
+
+
+def multiply(a: Any, b: Any) -> Any:
+    kind, other = type(a), type(b)
+    if kind is float or other is float:
+        return a * b
+    if kind is int and other is int:
+        if -SMALL < a < SMALL and -SMALL < b < SMALL:
+            return a * b
+        if a.bit_length() + b.bit_length() > MAX_INT_BITS:
+            raise too_many_bits()
+        return a * b
+    expect_product(a, b)
+    if kind is Decimal or other is Decimal:
+        return a * b
+    return sized_result(a * b)
+
+
+def expect_product(a: Any, b: Any) -> None:
+    """Check a repetition (`text * 3`, `3 * items`) before it is made."""
+    for value, times in ((a, b), (b, a)):
+        if type(value) in SIZED and isinstance(times, int):
+            if type(value) in TEXTS:
+                expect_text(len(value) * times, 1 if isinstance(value, bytes) or value.isascii() else 4)
+            else:
+                expect_items(len(value) * times)
+
+
+def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    if modulus is not None:
+        if max(abs(n).bit_length() for n in (base, exponent, modulus)) > MAX_POW_MOD_BITS:
+            raise LimitError(f"pow() with a modulus takes numbers of at most {MAX_POW_MOD_BITS} bits")
+        return pow(base, exponent, modulus)
+    if isinstance(base, int) and isinstance(exponent, int):
+        if exponent > 0 and base.bit_length() * exponent > MAX_INT_BITS and base not in (-1, 0, 1):
+            raise too_many_bits()
+    elif Decimal in (type(base), type(exponent)):
+        if not -MAX_DECIMAL_EXPONENT <= exponent <= MAX_DECIMAL_EXPONENT:
+            raise LimitError("the exponent of a Decimal is too large")
+    return base**exponent
+
+
+def shift_left(a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int) and b > 0 and a.bit_length() + b > MAX_INT_BITS and a:
+        raise too_many_bits()
+    return a << b
+
+
+def _divisible(a: Any, b: Any) -> bool:
+    """Refuse divisions of long integers, which cost the product of both lengths, and of extreme decimals."""
+    if isinstance(a, int) and isinstance(b, int):
+        if a.bit_length() > 2 * MAX_INT_BITS and b.bit_length() > MAX_POW_MOD_BITS:
+            raise too_many_bits()
+    elif Decimal in (type(a), type(b)):
+        for number in (a, b):
+            if type(number) is Decimal and number.is_finite() and abs(number.adjusted()) > MAX_DECIMAL_EXPONENT:
+                raise LimitError("the Decimal is too large to divide")
+    return True
+
+
+def modulo(a: Any, b: Any) -> Any:
+    if type(a) in TEXTS:
+        return percent(a, b)
+    return a % b if type(a) is float or (type(b) is int and -SMALL < b < SMALL) or _divisible(a, b) else None
+
+
+def floor_divide(a: Any, b: Any) -> Any:
+    return a // b if type(a) is float or (type(b) is int and -SMALL < b < SMALL) or _divisible(a, b) else None
+
+
+def divide_with_rest(a: Any, b: Any) -> tuple[Any, Any]:
+    _divisible(a, b)
+    return divmod(a, b)
+
+
+def _set_operator(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def guarded(a: Any, b: Any) -> Any:
+        if type(a) in HASHED:
+            spread(a)
+            if type(b) in HASHED:
+                spread(b)
+        return _set_result(apply(a, b))
+
+    return guarded
+
+
+subtract = _set_operator(operator.sub)
+both = _set_operator(operator.and_)
+either = _set_operator(operator.or_)
+exclusive = _set_operator(operator.xor)
+
+
+def _set_result(result: Any) -> Any:
+    if type(result) is frozenset:
+        return walk(sized_result(result))  # a frozenset is checked once, here: see hashable()
+    return result if type(result) in ATOMS else sized_result(result)
+
+
+BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": add, "-": subtract, "*": multiply, "/": operator.truediv, "//": floor_divide, "%": modulo, "**": power,
+    "<<": shift_left, ">>": operator.rshift, "&": both, "|": either, "^": exclusive,
+}  # fmt: skip
+
+_IN_PLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "&": operator.iand, "|": operator.ior,
+    "^": operator.ixor,
+}  # fmt: skip
+
+
+def augment(sign: str, target: Any, value: Any) -> Any:
+    """`target <sign>= value` on a value: containers change in place."""
+    kind = type(target)
+    if kind not in SEQUENCES and kind not in MAPPINGS:
+        return BINARY[sign](target, value)
+    change = _IN_PLACE.get(sign)
+    if change is None:
+        raise TypeError(f"unsupported operand type(s) for {sign}=: '{kind.__name__}' and '{type(value).__name__}'")
+    if sign == "*":
+        expect_product(target, value)
+    elif kind is list or kind is Deque:
+        if sign == "+":
+            value = bounded(value)
+            expect_room(target, value)
+    elif kind in SETS or kind in MAPPINGS:
+        spread(target)
+        if type(value) in HASHED:
+            spread(value)
+        return _set_result(change(target, value))
+    return sized_result(change(target, value))
+
+
+def augment_item(container: Any, key: Any, sign: str, value: Any) -> None:
+    """`container[key] <sign>= value`."""
+    if type(key) is slice:
+        raise TypeError("augmented assignment to a slice is not available")
+    key = hashable(key)
+    writable_items(container)[key] = augment(sign, container[key], value)
+
+
+# Membership, keys and slices.
+
+
+def contains(item: Any, container: Any) -> bool:
+    """`item in container`."""
+    kind = type(item)
+    if kind in ATOMS:
+        if kind in TEXTS and len(item) > 1000 and type(container) in SEQUENCES:
+            expect_search(item, container)
+    else:
+        walk(item)
+    return item in container
+
+
+def expect_search(item: Any, container: Any) -> None:
+    """Refuse comparing a long text with every item of a long sequence: they may all be equal but for the end."""
+    if len(item) * len(container) > 4 * MAX_WALK_TEXT:
+        raise LimitError("the search is too expensive: a long text in a long sequence")
+
+
+def take_slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
+    result = value[start:stop:step]
+    return sized_result(result) if type(result) in SIZED and len(result) > 512 else result
+
+
+def put_slice(target: Any, start: Any, stop: Any, step: Any, values: Any) -> None:
+    if type(target) is not list:
+        raise TypeError("slice assignment needs a list")
+    values = list(bounded(values))
+    expect_room(target, values)
+    target[start:stop:step] = values
+    sized_result(target)
+
+
+_WRITABLE = frozenset([dict, list, DefaultDict, Counter, Deque])
+
+
+def writable_items(target: Any) -> Any:
+    """Guard the target of `target[key] = …` and `del target[key]`."""
+    if type(target) in _WRITABLE:
+        return target
+    raise TypeError(f"'{type(target).__name__}' object does not support item assignment")
+
+
+def writable(target: Any) -> Any:
+    """Guard the target of `target.name = …` and `del target.name`: objects and classes of the script only."""
+    kind = type(target)
+    if type(kind) is ScriptClass or kind is ScriptClass:
+        return target
+    raise TypeError(f"attributes of '{kind.__name__}' objects cannot be set")
+
+
+def usable_with(manager: Any) -> Any:
+    """Guard the object of a `with` statement: host types that opt in."""
+    if getattr(type(manager), "_sandbox_cm_", False) is True:
+        return manager
+    raise TypeError(f"'{type(manager).__name__}' object cannot be used in a with statement")

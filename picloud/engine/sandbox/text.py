@@ -1,0 +1,275 @@
+"""Turning values into text: never an address, never more than the limits, never a script's code outside its meter."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import re
+from typing import Any
+
+from picloud.engine.sandbox.class_model import ScriptClass, script_defines
+from picloud.engine.sandbox.containers import BigRange, Counter, DefaultDict, Deque
+from picloud.engine.sandbox.limits import (
+    CHARGE_FROM,
+    MAX_DECIMAL_EXPONENT,
+    MAX_FORMAT_SPEC,
+    MAX_FORMAT_WIDTH,
+    MAX_WALK_NESTING,
+)
+from picloud.engine.sandbox.meter import current_meter
+from picloud.engine.sandbox.sizes import (
+    ATOMS,
+    MAPPINGS,
+    SEQUENCES,
+    TEXTS,
+    VIEWS,
+    expect_text,
+    sized_result,
+    walk,
+)
+from picloud.engine.sandbox.stops import LimitError
+
+ENCODINGS = frozenset(
+    "utf-8 utf8 ascii us-ascii latin-1 latin1 iso-8859-1 utf-16 utf-16-le utf-16-be utf-32 utf-8-sig cp1252".split()
+)
+ENCODING_ERRORS = frozenset("strict ignore replace backslashreplace xmlcharrefreplace surrogatepass".split())
+
+_DIGITS = re.compile(r"\d+")
+_DATES = frozenset([datetime.datetime, datetime.date, datetime.time])
+_QUICK = frozenset([int, float, bool, type(None)])
+
+
+def encoding(name: object) -> str:
+    if type(name) is not str or name.lower() not in ENCODINGS:
+        raise LookupError(f"the encoding is not available (available: {', '.join(sorted(ENCODINGS))})")
+    return name
+
+
+def error_mode(name: object) -> str:
+    if type(name) is not str or name not in ENCODING_ERRORS:
+        raise LookupError(f"the error mode is not available (available: {', '.join(sorted(ENCODING_ERRORS))})")
+    return name
+
+
+def to_text(value: Any = "", encoding_name: object = None, errors: object = "strict") -> str:
+    """str() for scripts."""
+    kind = type(value)
+    if kind is str and encoding_name is None:
+        return value  # type: ignore[no-any-return]
+    if encoding_name is not None:
+        if kind is not bytes:
+            raise TypeError(f"decoding to str: need bytes, {kind.__name__} found")
+        return sized_result(value.decode(encoding(encoding_name), error_mode(errors)))  # type: ignore[no-any-return]
+    if kind in _QUICK:
+        return str(value)
+    if kind in ATOMS:
+        return sized_result(str(value))  # type: ignore[no-any-return]
+    if type(kind) is ScriptClass:
+        if script_defines(kind, "__str__"):
+            return _text_from(kind.__str__(value), "__str__")
+        if script_defines(kind, "__repr__"):
+            return _text_from(kind.__repr__(value), "__repr__")
+    if isinstance(value, BaseException):
+        return _error_text(value)
+    return to_repr(value)
+
+
+def _text_from(text: object, method: str) -> str:
+    if type(text) is not str:
+        raise TypeError(f"{method} returned non-string")
+    return sized_result(text)  # type: ignore[no-any-return]
+
+
+def _error_text(error: BaseException) -> str:
+    """What str(error) gives, without the C code that would visit nested arguments unchecked."""
+    arguments = error.args
+    if ATOMS.issuperset(map(type, arguments)):
+        return sized_result(str(error))  # type: ignore[no-any-return]
+    if len(arguments) != 1:
+        return to_repr(arguments)
+    return to_repr(arguments[0]) if isinstance(error, KeyError) else to_text(arguments[0])
+
+
+def to_repr(value: Any) -> str:
+    """repr() for scripts."""
+    kind = type(value)
+    if kind in TEXTS and len(value) > CHARGE_FROM:
+        expect_text(len(value) * 4)
+    if kind in ATOMS:
+        return sized_result(repr(value))  # type: ignore[no-any-return]
+    if kind in _CONTAINERS:
+        walk(value)
+        return sized_result(_container_repr(value, 0))  # type: ignore[no-any-return]
+    return _object_repr(value)
+
+
+def _object_repr(value: Any) -> str:
+    kind = type(value)
+    if isinstance(value, type):
+        return f"<class '{value.__name__}'>"
+    if type(kind) is ScriptClass and script_defines(kind, "__repr__"):
+        return _text_from(kind.__repr__(value), "__repr__")
+    if isinstance(value, BaseException):
+        return sized_result(f"{kind.__name__}({', '.join([to_repr(a) for a in value.args])})")  # type: ignore[no-any-return]
+    if kind is range or kind is BigRange:
+        numbers = value if kind is range else value._numbers
+        return repr(numbers)
+    name = SCRIPT_NAMES.get(value) if callable(value) and kind.__hash__ is object.__hash__ else None
+    if name is not None:
+        return f"<class '{name}'>"
+    if type(kind) is ScriptClass:
+        return f"<{kind.__name__} object>"
+    return f"<function {value.__name__}>" if kind is type(_object_repr) else f"<{kind.__name__}>"
+
+
+SCRIPT_NAMES: dict[Any, str] = {}
+"""The functions that stand for types (`str`, `list`, …) and what they are called; filled by builtin_functions."""
+
+_BRACKETS: dict[type, tuple[str, str]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("frozenset({", "})"),
+    Deque: ("deque([", "])"),
+    type({}.keys()): ("dict_keys([", "])"),
+    type({}.values()): ("dict_values([", "])"),
+    type({}.items()): ("dict_items([", "])"),
+}
+_EMPTY: dict[type, str] = {set: "set()", frozenset: "frozenset()", Counter: "Counter()"}
+_CONTAINERS = SEQUENCES | MAPPINGS | VIEWS
+
+
+def _container_repr(value: Any, depth: int) -> str:
+    kind = type(value)
+    if kind in ATOMS:
+        return repr(value)
+    if kind not in _CONTAINERS:
+        return to_repr(value)
+    if depth > MAX_WALK_NESTING or current_meter().reason is not None:
+        current_meter().check()
+        return "..."
+    if not value and kind in _EMPTY:
+        return _EMPTY[kind]
+    if kind in MAPPINGS:
+        return _mapping_repr(value, kind, depth)
+    opening, closing = _BRACKETS[kind]
+    body = ", ".join([_container_repr(item, depth + 1) for item in value])
+    if kind is tuple and len(value) == 1:
+        body += ","
+    if kind is Deque and value.maxlen is not None:
+        closing = f"], maxlen={value.maxlen})"
+    return opening + body + closing
+
+
+def _mapping_repr(value: Any, kind: type, depth: int) -> str:
+    pairs = value.most_common() if kind is Counter else value.items()
+    body = ", ".join([f"{_container_repr(k, depth + 1)}: {_container_repr(v, depth + 1)}" for k, v in pairs])
+    if kind is dict:
+        return f"{{{body}}}"
+    if kind is DefaultDict:
+        return f"defaultdict({to_repr(value.default_factory)}, {{{body}}})"
+    return f"Counter({{{body}}})"
+
+
+def format_field(value: Any, conversion: int = -1, spec: str = "") -> str:
+    """Format one field of an f-string. `conversion` is the code of `r`, `s` or `a`, or -1."""
+    if conversion == 114:
+        value = to_repr(value)
+    elif conversion == 97:
+        value = sized_result(ascii(to_repr(value))[1:-1])
+    elif conversion == 115:
+        value = to_text(value)
+    return format_value(value, spec) if spec else to_text(value)
+
+
+def check_spec(spec: object) -> str:
+    """Refuse widths and precisions that make long texts out of short values."""
+    if type(spec) is not str:
+        raise TypeError("the format spec must be a string")
+    if len(spec) > MAX_FORMAT_SPEC:
+        raise LimitError(f"the format spec is longer than {MAX_FORMAT_SPEC}")
+    for digits in _DIGITS.findall(spec):
+        if len(digits) > 6 or int(digits) > MAX_FORMAT_WIDTH:
+            raise LimitError(f"the format width is larger than {MAX_FORMAT_WIDTH}")
+    return spec
+
+
+def format_value(value: Any, spec: object = "") -> str:
+    """format() for scripts."""
+    spec = check_spec(spec)
+    kind = type(value)
+    if not spec:
+        return to_text(value)
+    if kind in _DATES:
+        return format_date(value, spec)
+    if kind is decimal.Decimal:
+        if value.is_finite() and abs(value.adjusted()) > MAX_DECIMAL_EXPONENT:
+            raise LimitError("the Decimal is too large to format")
+    elif kind not in ATOMS:
+        raise TypeError(f"unsupported format string passed to {kind.__name__}.__format__")
+    return sized_result(format(value, spec))  # type: ignore[no-any-return]
+
+
+def format_date(value: Any, pattern: object) -> str:
+    """strftime for scripts: the C library takes widths (`%9999999d`) that no check of ours would see afterwards."""
+    if type(pattern) is not str:
+        raise TypeError("the format must be a string")
+    if len(pattern) > MAX_FORMAT_SPEC:
+        raise LimitError(f"the format is longer than {MAX_FORMAT_SPEC}")
+    if any(len(digits) > 3 for digits in _DIGITS.findall(pattern)):
+        raise LimitError("a width in the format is too large")
+    return sized_result(value.strftime(pattern))  # type: ignore[no-any-return]
+
+
+def join_fields(*parts: str) -> str:
+    """Make an f-string of many fields."""
+    expect_text(sum(map(len, parts)))
+    return "".join(parts)
+
+
+_PERCENT = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?")
+
+
+def percent(template: str | bytes, values: Any) -> Any:
+    """`template % values`."""
+    shown = template if isinstance(template, str) else template.decode("latin-1")
+    for width, precision in _PERCENT.findall(shown):
+        for number in (width, precision):
+            if number == "*" or len(number) > 5 or (number and int(number) > MAX_FORMAT_WIDTH):
+                raise LimitError(f"the width in a % format is larger than {MAX_FORMAT_WIDTH} or a *")
+    kind = type(values)
+    arguments: Any
+    if kind is dict:
+        arguments = {key: _argument(value) for key, value in values.items()}
+        parts = list(arguments.values())
+    else:
+        parts = [_argument(value) for value in (values if kind is tuple else (values,))]
+        arguments = tuple(parts)
+    expect_text(len(template) + sum([_shown_length(part) for part in parts]))
+    return sized_result(template % arguments)
+
+
+class _Argument:
+    """A value of a % format whose text was made under the limits."""
+
+    __slots__ = ("representation", "text")
+
+    def __init__(self, value: object) -> None:
+        self.text = to_text(value)
+        self.representation = to_repr(value)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.representation
+
+
+def _argument(value: Any) -> Any:
+    return value if type(value) in ATOMS else _Argument(value)
+
+
+def _shown_length(part: Any) -> int:
+    if type(part) in TEXTS:
+        return len(part)
+    return max(len(part.text), len(part.representation)) if type(part) is _Argument else 0

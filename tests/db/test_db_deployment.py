@@ -1,0 +1,237 @@
+"""picloud.db.deployment: an app becomes what its manifest says, and nothing more is touched."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+from uuid_utils.compat import uuid7
+
+from picloud.db.apps import delete_app, get_app
+from picloud.db.connection import Connection, connect
+from picloud.db.deployment import DeploymentDiff, DeploymentEntry, FieldChange, apply_deployment
+from picloud.db.scripts import get_script, list_scripts
+from picloud.db.triggers import QueueTriggerSettings, insert_queue_trigger, list_queue_triggers
+from picloud.errors import AppNotFound, InvalidInput, InvalidManifest, ScriptInUse
+from picloud.manifest import Manifest, QueueTriggerSpec
+from picloud.types import QueueTrigger
+
+HANDLER = "def handle(event, ctx):\n    return None\n"
+OTHER = "def handle(event, ctx):\n    return 1\n"
+
+
+def shop(scripts: dict[str, str], *triggers: QueueTriggerSpec) -> Manifest:
+    return Manifest("shop", scripts, triggers)
+
+
+def spec(queue: str, script: str, **settings: int | str | bool) -> QueueTriggerSpec:
+    return QueueTriggerSpec(queue, script, settings)
+
+
+async def triggers_of(conn: Connection) -> dict[str, QueueTrigger]:
+    app = await get_app(conn, "shop")
+    return {trigger.queue_name: trigger for trigger in await list_queue_triggers(conn, app_id=app.id)}
+
+
+async def scripts_of(conn: Connection) -> dict[str, tuple[int, str]]:
+    app = await get_app(conn, "shop")
+    return {script.name: (script.version, script.source) for script in await list_scripts(conn, app.id)}
+
+
+def actions(diff: DeploymentDiff) -> list[tuple[str, str, str]]:
+    return [(entry.action, entry.kind, entry.name) for entry in diff.entries]
+
+
+async def test_a_first_deployment_makes_app_scripts_and_triggers(conn: Connection) -> None:
+    diff = await apply_deployment(conn, shop({"triage": HANDLER}, spec("orders", "triage", retry_max_attempts=2)))
+    assert diff == DeploymentDiff(
+        "shop",
+        False,
+        (
+            DeploymentEntry("create", "app", "shop"),
+            DeploymentEntry("create", "script", "triage"),
+            DeploymentEntry(
+                "create",
+                "trigger",
+                "orders",
+                (FieldChange("script", None, "triage"), FieldChange("retry_max_attempts", None, 2)),
+            ),
+        ),
+    )
+    assert await scripts_of(conn) == {"triage": (1, HANDLER)}
+    trigger = (await triggers_of(conn))["orders"]
+    assert (trigger.script_name, trigger.retry_max_attempts) == ("triage", 2)
+    assert trigger.visibility_timeout_secs == QueueTriggerSettings().visibility_timeout_secs
+
+
+async def test_the_same_deployment_again_touches_nothing(conn: Connection) -> None:
+    manifest = shop({"triage": HANDLER, "score": OTHER}, spec("orders", "triage"), spec("mail", "score", batch_size=7))
+    await apply_deployment(conn, manifest)
+    before = await triggers_of(conn), await scripts_of(conn)
+    diff = await apply_deployment(conn, manifest)
+    assert not diff.changed
+    assert {entry.action for entry in diff.entries} == {"unchanged"}
+    assert (await triggers_of(conn), await scripts_of(conn)) == before
+
+
+async def test_a_changed_source_makes_the_next_version_of_that_script_only(conn: Connection) -> None:
+    triggers = (spec("orders", "triage"),)
+    await apply_deployment(conn, shop({"triage": HANDLER, "score": HANDLER}, *triggers))
+    before = await triggers_of(conn)
+    diff = await apply_deployment(conn, shop({"triage": OTHER, "score": HANDLER}, *triggers))
+    changed = [entry for entry in diff.entries if entry.action != "unchanged"]
+    assert changed == [DeploymentEntry("update", "script", "triage", (FieldChange("version", 1, 2),))]
+    assert diff.has_changed("script")
+    assert not diff.has_changed("trigger")
+    assert await scripts_of(conn) == {"triage": (2, OTHER), "score": (1, HANDLER)}
+    after = (await triggers_of(conn))["orders"]
+    assert (after.id, after.updated_at) == (before["orders"].id, before["orders"].updated_at)
+
+
+async def test_a_changed_trigger_keeps_its_id_and_names_the_changed_fields(conn: Connection) -> None:
+    await apply_deployment(conn, shop({"a": HANDLER, "b": HANDLER}, spec("orders", "a", retry_max_attempts=5)))
+    before = await triggers_of(conn)
+    diff = await apply_deployment(conn, shop({"a": HANDLER, "b": HANDLER}, spec("orders", "b", enabled=False)))
+    assert diff.entries[-1] == DeploymentEntry(
+        "update",
+        "trigger",
+        "orders",
+        (
+            FieldChange("script", "a", "b"),
+            FieldChange("enabled", True, False),
+            # a setting that is no longer written has its default again
+            FieldChange("retry_max_attempts", 5, 3),
+        ),
+    )
+    trigger = (await triggers_of(conn))["orders"]
+    assert (trigger.id, trigger.script_name, trigger.enabled, trigger.retry_max_attempts) == (
+        before["orders"].id,
+        "b",
+        False,
+        3,
+    )
+
+
+async def test_a_queue_moves_to_a_new_script_while_the_old_one_goes(conn: Connection) -> None:
+    await apply_deployment(conn, shop({"old": HANDLER}, spec("orders", "old")))
+    diff = await apply_deployment(conn, shop({"new": HANDLER}, spec("orders", "new")))
+    assert actions(diff) == [
+        ("unchanged", "app", "shop"),
+        ("create", "script", "new"),
+        ("update", "trigger", "orders"),
+        ("delete", "script", "old"),
+    ]
+    assert (await triggers_of(conn))["orders"].script_name == "new"
+    assert list(await scripts_of(conn)) == ["new"]
+
+
+async def test_what_left_the_folder_is_deleted_and_messages_stay(conn: Connection) -> None:
+    await apply_deployment(conn, shop({"triage": HANDLER, "score": HANDLER}, spec("orders", "triage")))
+    app = await get_app(conn, "shop")
+    await conn.execute(
+        "insert into queue_messages (id, app_id, queue_name, payload) values (%s, %s, 'orders', '1')", (uuid7(), app.id)
+    )
+    diff = await apply_deployment(conn, shop({"score": HANDLER}))
+    assert actions(diff) == [
+        ("unchanged", "app", "shop"),
+        ("unchanged", "script", "score"),
+        ("delete", "trigger", "orders"),
+        ("delete", "script", "triage"),
+    ]
+    assert await triggers_of(conn) == {}
+    assert list(await scripts_of(conn)) == ["score"]
+    rows = await (await conn.execute("select count(*) from queue_messages where queue_name = 'orders'")).fetchone()
+    assert rows == (1,)
+
+
+async def test_a_dry_run_tells_the_same_and_writes_nothing(conn: Connection) -> None:
+    first = shop({"triage": HANDLER}, spec("orders", "triage"))
+    dry = await apply_deployment(conn, first, dry_run=True)
+    with pytest.raises(AppNotFound):
+        await get_app(conn, "shop")
+    assert dry.dry_run
+    assert dry.entries == (await apply_deployment(conn, first)).entries
+
+    second = shop({"triage": OTHER, "score": HANDLER}, spec("orders", "score"))
+    before = await triggers_of(conn), await scripts_of(conn)
+    dry = await apply_deployment(conn, second, dry_run=True)
+    assert (await triggers_of(conn), await scripts_of(conn)) == before
+    assert dry.entries == (await apply_deployment(conn, second)).entries
+
+
+async def test_a_deployment_that_fails_half_way_changes_nothing(conn: Connection) -> None:
+    await apply_deployment(conn, shop({"cron": HANDLER, "triage": HANDLER}))
+    app = await get_app(conn, "shop")
+    cron = await get_script(conn, app.id, "cron")
+    await conn.execute(
+        "insert into triggers (id, app_id, script_id, kind) values (%s, %s, %s, 'cron')", (uuid7(), app.id, cron.id)
+    )
+    with pytest.raises(ScriptInUse, match="a trigger runs script 'cron'"):
+        await apply_deployment(conn, shop({"triage": OTHER}, spec("orders", "triage")))
+    assert await scripts_of(conn) == {"cron": (1, HANDLER), "triage": (1, HANDLER)}
+    assert await triggers_of(conn) == {}
+
+
+async def test_a_manifest_that_contradicts_itself_is_refused_before_anything_is_written(conn: Connection) -> None:
+    with pytest.raises(InvalidManifest, match=r"triggers\.queue\[1\]\.queue: queue 'orders' has a consumer already"):
+        await apply_deployment(conn, shop({"a": HANDLER}, spec("orders", "a"), spec("orders", "a")))
+    with pytest.raises(InvalidInput, match="no script 'b'"):
+        await apply_deployment(conn, shop({"a": HANDLER}, spec("orders", "b")))
+    with pytest.raises(AppNotFound):
+        await get_app(conn, "shop")
+
+
+async def test_a_trigger_made_over_the_api_is_taken_over_by_its_queue(conn: Connection) -> None:
+    await apply_deployment(conn, shop({"a": HANDLER}))
+    app = await get_app(conn, "shop")
+    made = await insert_queue_trigger(conn, app.id, "a", "orders", QueueTriggerSettings(concurrency=2))
+    diff = await apply_deployment(conn, shop({"a": HANDLER}, spec("orders", "a", concurrency=3)))
+    assert diff.entries[-1].changes == (FieldChange("concurrency", 2, 3),)
+    assert (await triggers_of(conn))["orders"].id == made.id
+
+
+async def test_an_app_of_more_scripts_than_a_page_is_compared_whole(conn: Connection) -> None:
+    manifest = shop({f"s{number}": HANDLER for number in range(120)})
+    await apply_deployment(conn, manifest)
+    assert not (await apply_deployment(conn, manifest)).changed
+
+
+async def test_two_first_deployments_at_once_make_one_app_and_every_version_once(database: str) -> None:
+    manifest = shop({"a": HANDLER, "b": OTHER}, spec("orders", "a"), spec("mail", "b"))
+    diffs: list[DeploymentDiff] = []
+
+    async def deploy() -> None:
+        conn = await connect(database)
+        try:
+            diffs.append(await apply_deployment(conn, manifest))
+        finally:
+            await conn.close()
+
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            for _ in range(8):
+                nursery.start_soon(deploy)
+    assert sorted(diff.changed for diff in diffs) == [False] * 7 + [True]
+    conn = await connect(database)
+    try:
+        assert await scripts_of(conn) == {"a": (1, HANDLER), "b": (1, OTHER)}
+        assert sorted(await triggers_of(conn)) == ["mail", "orders"]
+        await delete_app(conn, "shop")
+    finally:
+        await conn.close()
+
+
+async def test_messages_are_inserted_while_a_deployment_holds_the_app(database: str) -> None:
+    deployer, sender = await connect(database), await connect(database)
+    try:
+        await apply_deployment(deployer, shop({"a": HANDLER}))
+        app = await get_app(deployer, "shop")
+        with trio.fail_after(10):
+            async with deployer.transaction():
+                await apply_deployment(deployer, shop({"a": OTHER}))
+                await sender.execute(
+                    "insert into queue_messages (id, app_id, queue_name, payload) values (%s, %s, 'q', '1')",
+                    (uuid7(), app.id),
+                )
+    finally:
+        await deployer.close()
+        await sender.close()

@@ -1,0 +1,127 @@
+"""A client of the HTTP API without a server, and a node around the API that notes what it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from picloud.db.messages import Sent
+from picloud.errors import ActorNotFound, ScriptInvalid
+from picloud.http.app import create_app
+from picloud.http.node import Node, TreeEvent
+from picloud.types import AppId, Fault, NewMessage
+
+MAX_PAYLOAD_BYTES = 1024 * 1024
+
+
+@dataclass
+class Surroundings:
+    """What the node around the API was told, and what it answers."""
+
+    sent: list[tuple[AppId, list[str]]] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    restarted: list[str] = field(default_factory=list)
+
+    def note_sent(self, app_id: AppId, messages: Sequence[NewMessage], sent: Sequence[Sent]) -> None:
+        assert len(messages) == len(sent)
+        self.sent.append((app_id, [message.queue_name for message in messages]))
+
+    async def readiness(self) -> list[str]:
+        return self.reasons
+
+    async def restart(self, path: str) -> None:
+        if path != "/picloud/consumers/shop/orders":
+            raise ActorNotFound(f"no actor at '{path}'")
+        self.restarted.append(path)
+
+    def snapshot(self, path: str | None, depth: int | None) -> dict[str, Any] | None:
+        if path not in {None, "/picloud", "/picloud/consumers/shop/orders"}:
+            return None
+        return {"id": "picloud", "path": path or "/picloud", "depth": depth}
+
+
+def compile_script(name: str, source: str) -> None:
+    """Refuse each line that holds the word `forbidden`."""
+    lines = source.splitlines()
+    faults = [
+        Fault(at, line.index("forbidden") + 1, "this is forbidden")
+        for at, line in enumerate(lines, 1)
+        if "forbidden" in line
+    ]
+    if faults:
+        raise ScriptInvalid(name, faults)
+
+
+async def no_events(after: int | None) -> AsyncIterator[TreeEvent]:
+    """Yield nothing."""
+    return
+    yield
+
+
+@dataclass
+class Answer:
+    """A response with its body read."""
+
+    status: int
+    headers: Any
+    body: Any
+
+    @property
+    def code(self) -> str:
+        """The problem's code."""
+        assert self.headers["Content-Type"] == "application/problem+json", self.body
+        assert self.body["status"] == self.status
+        assert self.body["type"] == f"urn:picloud:error:{self.body['code']}"
+        return str(self.body["code"])
+
+    @property
+    def pointers(self) -> list[str | None]:
+        """The places that the problem names."""
+        return [fault.get("pointer") for fault in self.body["errors"]]
+
+
+class Api:
+    """A client with a token."""
+
+    def __init__(self, node: Node, around: Surroundings, token: str) -> None:
+        self.app = create_app(node)
+        self.node = node
+        self.around = around
+        self.token = token
+        self.client = self.app.test_client()
+
+    async def call(
+        self, method: str, path: str, body: Any = None, *, data: bytes | None = None, headers: Any = None
+    ) -> Answer:
+        """Send a request with `body` as JSON, or with `data` as it is."""
+        sent = {"Authorization": f"Bearer {self.token}", **(headers or {})}
+        if body is not None:
+            data = json.dumps(body).encode()
+        if data is not None:
+            sent.setdefault("Content-Type", "application/json")
+        response = await self.client.open(path, method=method, headers=sent, data=data)
+        raw = await response.get_data(as_text=False)
+        return Answer(response.status_code, response.headers, json.loads(raw) if raw else None)
+
+    async def get(self, path: str) -> Answer:
+        """GET."""
+        return await self.call("GET", path)
+
+    async def post(self, path: str, body: Any = None) -> Answer:
+        """POST."""
+        return await self.call("POST", path, body)
+
+    async def put(self, path: str, body: Any = None) -> Answer:
+        """PUT."""
+        return await self.call("PUT", path, body)
+
+    async def patch(self, path: str, body: Any = None) -> Answer:
+        """PATCH."""
+        return await self.call("PATCH", path, body)
+
+    async def delete(self, path: str) -> Answer:
+        """DELETE."""
+        return await self.call("DELETE", path)

@@ -1,0 +1,168 @@
+"""picloud.manifest: an app folder becomes one checked record, or one clear fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from picloud.db.triggers import QueueTriggerSettings
+from picloud.errors import InvalidManifest
+from picloud.manifest import MAX_SCRIPT_BYTES, Manifest, QueueTriggerSpec, check_manifest, load_manifest
+
+HANDLER = "def handle(event, ctx):\n    return None\n"
+MINIMAL = '[app]\nname = "shop"\n'
+
+WriteApp = Callable[..., Path]
+
+
+@pytest.fixture
+def write_app(tmp_path: Path) -> WriteApp:
+    def write(manifest: str | bytes = MINIMAL, **scripts: str | bytes) -> Path:
+        folder = tmp_path / "shop"
+        folder.mkdir()
+        for name, content in {
+            "picloud.toml": manifest,
+            **{f"{stem}.py": text for stem, text in scripts.items()},
+        }.items():
+            (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return folder
+
+    return write
+
+
+def test_without_a_scripts_table_every_python_file_is_a_script_named_by_its_stem(write_app: WriteApp) -> None:
+    folder = write_app(MINIMAL, triage=HANDLER, score=HANDLER + "# two\n")
+    manifest = load_manifest(folder)
+    assert manifest == Manifest("shop", {"score": HANDLER + "# two\n", "triage": HANDLER}, (), folder)
+
+
+def test_a_scripts_table_names_the_files_and_leaves_the_others_out(write_app: WriteApp) -> None:
+    folder = write_app(MINIMAL + '[scripts]\nsort-them = "triage.py"\n', triage=HANDLER, test_triage="assert False")
+    assert dict(load_manifest(folder).scripts) == {"sort-them": HANDLER}
+
+
+def test_a_script_may_lie_in_a_folder_below(write_app: WriteApp) -> None:
+    folder = write_app(MINIMAL + '[scripts]\ntriage = "handlers/triage.py"\n')
+    (folder / "handlers").mkdir()
+    (folder / "handlers" / "triage.py").write_text(HANDLER)
+    assert load_manifest(folder).scripts == {"triage": HANDLER}
+
+
+def test_a_trigger_keeps_only_the_settings_that_were_written(write_app: WriteApp) -> None:
+    trigger = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\nretry_max_attempts = 2\nenabled = false\n'
+    manifest = load_manifest(write_app(MINIMAL + trigger, triage=HANDLER))
+    assert manifest.queue_triggers == (
+        QueueTriggerSpec("orders", "triage", {"retry_max_attempts": 2, "enabled": False}),
+    )
+
+
+def test_every_setting_of_a_queue_trigger_can_be_written(write_app: WriteApp) -> None:
+    defaults = QueueTriggerSettings()
+    written = {field.name: getattr(defaults, field.name) for field in fields(QueueTriggerSettings)}
+    check_manifest(Manifest("shop", {"triage": HANDLER}, (QueueTriggerSpec("orders", "triage", written),)))
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_read(write_app: WriteApp) -> None:
+    folder = write_app(
+        b"\xef\xbb\xbf" + MINIMAL.replace("\n", "\r\n").encode(), triage=b"\xef\xbb\xbf" + HANDLER.encode()
+    )
+    assert load_manifest(folder).scripts == {"triage": HANDLER}
+
+
+TRIGGER = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\n'
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        ("", 'app.name: missing: write [app] and name = "my-app"'),
+        ("[app", "not valid TOML: Expected ']'"),
+        (b'[app]\nname = "\xff"\n', "picloud.toml is not UTF-8 text: line 2: invalid start byte"),
+        ("[app]\nname = 3\n", "app.name: app: invalid name of type int"),
+        ('[app]\nname = "My App"\n', "app.name: app: invalid name 'My App' (a lower-case letter"),
+        ('[app]\nname = "shop"\nversion = 2\n', "app.version: unknown key (known: name)"),
+        ('app = "shop"\n', "app: must be a table: write [app], not 'shop'"),
+        (MINIMAL + "[trigger]\n", "trigger: unknown key (did you mean 'triggers'?)"),
+        (MINIMAL + "[triggers.queue]\n", "triggers.queue: must be a list of tables: write [[triggers.queue]]"),
+        (MINIMAL + "[triggers]\nqueue = [1]\n", "triggers.queue[0]: must be a table, not 1"),
+        (MINIMAL + '[[triggers.queue]]\nscript = "triage"\n', "triggers.queue[0].queue: missing"),
+        (
+            MINIMAL + TRIGGER + "batchsize = 3\n",
+            "triggers.queue[0].batchsize: unknown key (did you mean 'batch_size'?)",
+        ),
+        (MINIMAL + TRIGGER + "batch_size = 0\n", "batch_size: must be a whole number from 1 to 10000, not 0"),
+        (MINIMAL + TRIGGER + "concurrency = true\n", "concurrency: must be a whole number from 1 to 64, not True"),
+        (MINIMAL + TRIGGER + "retry_base_ms = 1.5\n", "retry_base_ms: must be a whole number from 1 to 3600000"),
+        (MINIMAL + TRIGGER + "enabled = 1\n", "triggers.queue[0].enabled: must be true or false, not 1"),
+        (MINIMAL + TRIGGER + 'retry_backoff = "linaer"\n', "not 'linaer' (did you mean 'linear'?)"),
+        (
+            MINIMAL + TRIGGER + TRIGGER,
+            "triggers.queue[1].queue: queue 'orders' has a consumer already: triggers.queue[0]",
+        ),
+        (MINIMAL + TRIGGER.replace("triage", "triagge"), "no script 'triagge' (did you mean 'triage'?)"),
+        (MINIMAL + TRIGGER.replace("orders", "a b"), "triggers.queue[0].queue: queue: invalid queue name 'a b'"),
+        (
+            MINIMAL + '[scripts]\ntriage = "trage.py"\n',
+            "scripts.triage: no file 'trage.py' in the folder (did you mean",
+        ),
+        (MINIMAL + '[scripts]\ntriage = "../shop.py"\n', "scripts.triage: '../shop.py' is outside the app's folder"),
+        (MINIMAL + '[scripts]\ntriage = "/etc/passwd"\n', "scripts.triage: '/etc/passwd' is outside the app's folder"),
+        (MINIMAL + "[scripts]\ntriage = 7\n", 'scripts.triage: must be a file name such as "triage.py", not 7'),
+        (MINIMAL + '[scripts]\n"a b" = "triage.py"\n', "script: invalid name 'a b'"),
+        (MINIMAL + '[scripts]\ntriage = "."\n', "cannot be read: Is a directory"),
+    ],
+)
+def test_a_fault_names_the_file_the_key_and_what_to_write(
+    write_app: WriteApp, manifest: str | bytes, expected: str
+) -> None:
+    folder = write_app(manifest, triage=HANDLER)
+    with pytest.raises(InvalidManifest) as caught:
+        load_manifest(folder)
+    assert str(caught.value).startswith(f"{folder}/picloud.toml: ")
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (b"x = 1\ny = '\xe4'\n", "triage.py is not UTF-8 text: line 2"),
+        (b"#" * (MAX_SCRIPT_BYTES + 1), "triage.py is larger than 128 KiB"),
+        (b"x = 1\0\n", "triage.py has a NUL character"),
+    ],
+)
+def test_a_script_that_is_no_text_is_refused(write_app: WriteApp, source: bytes, expected: str) -> None:
+    with pytest.raises(InvalidManifest, match=expected):
+        load_manifest(write_app(MINIMAL, triage=source))
+
+
+def test_a_link_out_of_the_folder_is_refused(write_app: WriteApp, tmp_path: Path) -> None:
+    folder = write_app(MINIMAL + '[scripts]\ntriage = "link.py"\n')
+    (tmp_path / "outside.py").write_text(HANDLER)
+    (folder / "link.py").symlink_to(tmp_path / "outside.py")
+    with pytest.raises(InvalidManifest, match="outside the app's folder"):
+        load_manifest(folder)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidManifest, match="nowhere: no such folder"):
+        load_manifest(tmp_path / "nowhere")
+
+
+def test_a_file_in_place_of_the_folder_is_refused(write_app: WriteApp) -> None:
+    with pytest.raises(InvalidManifest, match=r"not a folder: give the folder that holds picloud\.toml"):
+        load_manifest(write_app() / "picloud.toml")
+
+
+def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidManifest, match=r"no picloud\.toml in this folder"):
+        load_manifest(tmp_path)
+
+
+def test_the_pointer_of_a_fault_leads_to_the_value() -> None:
+    spec = QueueTriggerSpec("orders", "nothing", {})
+    with pytest.raises(InvalidManifest) as caught:
+        check_manifest(Manifest("shop", {"triage": HANDLER}, (spec,)))
+    assert caught.value.pointer == "/triggers/queue/0/script"
