@@ -28,6 +28,8 @@ STATUSES: dict[type[PicloudError], HTTPStatus] = {
     errors.DatabaseMisconfigured: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.ServerError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.ClientError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    # raised by a script that runs: its failure is not the caller's
+    errors.SdkError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.EngineClosed: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 """The status of each family of errors, and of the members that differ from theirs."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from picloud.actors.assembly import NodeTree, Parts
     from picloud.actors.runtime import RestartIntensityExceeded
     from picloud.config import Settings
+    from picloud.db.connection import Connection
     from picloud.db.deployment import DeploymentDiff
     from picloud.db.embedded import EmbeddedPostgres
     from picloud.db.pool import Pool
@@ -92,13 +93,13 @@ class _Node:
         from picloud.db.pool import Pool
 
         settings = self.settings
+        token = await self._prepare()
         async with Pool(
             self.database.dsn,
             settings.db_pool_size,
             acquire_timeout=settings.db_acquire_timeout,
             application_name=NODE_CONNECTIONS,
         ) as pool:
-            token = await self._prepare(pool)
             with self._parts(pool) as parts:
                 deployed = await self._deploy(pool, parts.engine)
                 life = _Life(self._tree(parts), parts.engine, self.settings.drain_secs)
@@ -117,27 +118,30 @@ class _Node:
 
     # --- before the tree
 
-    async def _prepare(self, pool: Pool) -> str | None:
+    async def _prepare(self) -> str | None:
         """Bring the schema up to date; return the first token where there was none."""
         from picloud.db.migrate import migrate
         from picloud.db.tokens import ensure_token
 
-        await self._wait_for_database(pool)
-        async with pool.connection() as conn:
+        conn = await self._first_connection()
+        try:
             await migrate(conn)
             return await ensure_token(conn, "first start")
+        finally:
+            await conn.close()
 
-    async def _wait_for_database(self, pool: Pool) -> None:
+    async def _first_connection(self) -> Connection:
+        """Wait for a database that starts at the same time; one that never comes is an error."""
         import structlog
         import trio
 
+        from picloud.db.connection import connect
         from picloud.errors import DatabaseUnavailable
 
         deadline = trio.current_time() + self.settings.database_patience
         while True:
             try:
-                await pool.ping()
-                return
+                return await connect(self.database.dsn)
             except DatabaseUnavailable as error:
                 if trio.current_time() >= deadline:
                     raise

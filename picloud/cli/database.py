@@ -30,6 +30,7 @@ def start_command(home: Path | None, as_json: bool) -> None:
     """Start the server; it runs until `picloud db stop`. The first start makes the data folder."""
     postgres = _embedded(home)
     postgres.start(keep=True)
+    postgres.stop()  # our use of it: the server stays
     _show(postgres.status(), as_json)
 
 

@@ -21,12 +21,12 @@ REPLAY_BATCH = 1000
 
 _COLUMNS = (
     Column("ID", "id"),
-    Column("QUEUE", "queue", style="bold", flexible=True, spare=1),
+    Column("QUEUE", "queue", style="bold", least=10, spare=1),
     Column("TRIES", "attempts", right=True, spare=3),
     Column("DIED", "died", right=True, spare=2),
-    Column("ERROR", "error", style="red", flexible=True),
+    Column("ERROR", "error", style="red", least=28),
 )
-_APP = Column("APP", "app", flexible=True)
+_APP = Column("APP", "app", least=10)
 
 
 class ListByDefault(click.Group):

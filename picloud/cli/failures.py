@@ -20,10 +20,7 @@ from picloud.cli.entry import Entrypoints
 from picloud.errors import NodeRefused, PicloudError, SendStopped
 
 EXIT_FAILED = 1
-EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
-"""As a shell shows a process that SIGPIPE ended."""
 
 
 def run_command_line(root: click.Group, args: Sequence[str], entry: Entrypoints) -> int:
@@ -41,7 +38,7 @@ def run_command_line(root: click.Group, args: Sequence[str], entry: Entrypoints)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _close_stdout()
-        return EXIT_BROKEN_PIPE
+        return EXIT_FAILED
     except click.ClickException as error:
         _show_usage(error, as_json)
         return error.exit_code

@@ -19,7 +19,7 @@ Items = Sequence[Mapping[str, Any]]
 @json_option
 def apps_command(node: NodeAddress, as_json: bool) -> None:
     """List the apps of the node."""
-    columns = (Column("APP", "name", style="bold", flexible=True), Column("CREATED", "created"))
+    columns = (Column("APP", "name", style="bold", least=10), Column("CREATED", "created"))
     _list(node, "/apps", columns, _app_row, as_json, "no apps yet: `picloud deploy APP_DIR` makes one")
 
 
@@ -32,7 +32,7 @@ def scripts_command(app: str, node: NodeAddress, as_json: bool) -> None:
     from picloud.cli.client import path
 
     columns = (
-        Column("SCRIPT", "name", style="bold", flexible=True),
+        Column("SCRIPT", "name", style="bold", least=10),
         Column("VERSION", "version", right=True),
         Column("UPDATED", "updated"),
         Column("SHA-256", "sha256", spare=1),
@@ -49,8 +49,8 @@ def triggers_command(app: str, node: NodeAddress, as_json: bool) -> None:
     from picloud.cli.client import path
 
     columns = (
-        Column("QUEUE", "queue", style="bold", flexible=True),
-        Column("SCRIPT", "script", flexible=True),
+        Column("QUEUE", "queue", style="bold", least=10),
+        Column("SCRIPT", "script", least=10),
         Column("ENABLED", "enabled", spare=1),
         Column("RETRY", "retry", spare=2),
         Column("TIMEOUT", "timeout", right=True, spare=3),

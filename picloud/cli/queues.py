@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from picloud.cli.client import Client
 
 _COLUMNS = (
-    Column("QUEUE", "name", style="bold", flexible=True),
+    Column("QUEUE", "name", style="bold", least=10),
     Column("READY", "ready", right=True, style="green"),
     Column("DELAYED", "delayed", right=True, style="yellow", spare=2),
     Column("CLAIMED", "claimed", right=True, style="cyan", spare=1),
     Column("DEAD", "dead", right=True, style="bold red"),
     Column("OLDEST", "oldest", right=True, spare=3),
-    Column("CONSUMER", "consumer", spare=4, flexible=True),
+    Column("CONSUMER", "consumer", spare=4, least=10),
 )
-_APP = Column("APP", "app", flexible=True)
+_APP = Column("APP", "app", least=10)
 
 
 @click.command("queues", short_help="Show what is in the queues.")

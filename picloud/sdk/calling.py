@@ -9,10 +9,10 @@ from picloud.types import Json
 def invoke(target: str, args: Json = None, *, method: str | None = None) -> Json:
     """Run another script of this app at once, in this thread, and return what its `handle` returns.
 
-    `target` is a script's name (`"price"`, or `"shop/price"` from within the app `shop`), or a route's path (`"/price"`);
-    `method` chooses among the routes of one path. `args` is copied, and is the callee's `event.body`; its result is a copy, too. A `Response`
-    gives its body. The callee has fresh globals, its own execution id, one more of `ctx.trigger_depth`, and the time
-    that its caller has left.
+    `target` is a script's name (`"price"`, or `"shop/price"` from within the app `shop`), or a route's path
+    (`"/price"`); `method` chooses among the routes of one path. `args` is copied, and is the callee's `event.body`; its
+    result is a copy, too. A `Response` gives its body. The callee has fresh globals, its own execution id, one more of
+    `ctx.trigger_depth`, and the time that its caller has left.
 
     Atomic: the callee's effects are its caller's; a callee that raises takes its own back.
     Raises: what the callee raises; InvokeError (no such script, another app's script, deeper than the limit, functions

@@ -26,8 +26,9 @@ def enqueue(
     """Send a message; return its id at once, without a round trip.
 
     `payload` is encoded now: later changes of it are not sent. `delay` is seconds or text such as `"30s"`, from the
-    commit on; `deliver_after` is a time with a time zone instead. Of messages that are due, a higher `priority` (0 to 9)
-    goes first. While the queue holds a message of the same `dedup_key`, another one is dropped at the commit.
+    commit on; `deliver_after` is a time with a time zone instead. Of the messages that are due, those of higher
+    `priority` (0 to 9) go first. While the queue holds a message of the same `dedup_key`, another one is
+    dropped at the commit.
     `immediate` commits this message now, whatever becomes of the handler: for news of progress.
 
     Raises: InvalidName, InvalidPayload, PayloadTooLarge, InvalidInput (an option).

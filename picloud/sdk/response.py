@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import ClassVar
 
 from picloud.errors import SdkError
@@ -32,7 +31,7 @@ class Response:
     def __init__(self, body: Json = None, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         object.__setattr__(self, "body", body)
         object.__setattr__(self, "status", _check_status(status))
-        object.__setattr__(self, "headers", MappingProxyType({} if headers is None else _check_headers(headers)))
+        object.__setattr__(self, "headers", {} if headers is None else _check_headers(headers))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a Response does not change: make another one")
@@ -52,7 +51,7 @@ def _check_status(status: object) -> int:
 
 
 def _check_headers(headers: object) -> dict[str, str]:
-    if not isinstance(headers, dict | MappingProxyType) or len(headers) > MAX_HEADERS:
+    if not isinstance(headers, dict) or len(headers) > MAX_HEADERS:
         raise SdkError(f"Response: headers must be a dict of at most {MAX_HEADERS} texts by name")
     for name, value in headers.items():
         if type(name) is not str or not name or len(name) > 200 or not _NAME_CHARS.issuperset(name):

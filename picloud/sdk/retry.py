@@ -1,7 +1,7 @@
 """Try something again, within this execution.
 
-    POLICY = retry.policy(max_attempts=4, base_ms=200)
-    price = retry.run(POLICY, lambda: invoke("price", {"sku": sku}))
+POLICY = retry.policy(max_attempts=4, base_ms=200)
+price = retry.run(POLICY, lambda: invoke("price", {"sku": sku}))
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def on_codes(policy: Policy, codes: Collection[str]) -> Policy:
     return replace(check_policy(policy, "on_codes"), on_codes=_check_codes(codes))
 
 
-def run(policy: Policy, function: Callable[[], T]) -> T:
-    """Call `function` until it succeeds; return its value, or raise its last error after the last attempt.
+def run(policy: Policy, fn: Callable[[], T]) -> T:
+    """Call `fn` until it succeeds; return its value, or raise its last error after the last attempt.
 
     Atomic: an attempt that raises takes its own effects back.
     Raises: RetryError, from the last error, when the deadline comes before the next attempt could start.

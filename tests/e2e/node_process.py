@@ -53,17 +53,11 @@ class NodeProcess:
         self.process: subprocess.Popen[str] | None = None
         self.log = home.parent / f"{home.name}.log"
         self.started_in = 0.0
+        self._announced_before = 0
 
     def start(self) -> NodeProcess:
         began = time.monotonic()
-        with contextlib.suppress(FileNotFoundError):
-            (self.home / "client.json").rename(self.home / "client.json.before")
-        before = self.home / "client.json.before"
-        if before.exists():
-            # the token stays, the url must be this life's
-            kept = json.loads(before.read_text())
-            before.unlink()
-            (self.home / "client.json").write_text(json.dumps({"token": kept["token"]}))
+        self._announced_before = self._announced_at()
         with self.log.open("a") as out:
             self.process = subprocess.Popen(
                 [*PICLOUD, "up", *self._args, "--port", "0", "--data-dir", str(self.home)],
@@ -141,11 +135,20 @@ class NodeProcess:
         assert self.process is not None
         if self.process.poll() is not None:
             raise AssertionError(f"the node ended with {self.process.returncode}:\n{self._why_not()}")
+        if self._announced_at() == self._announced_before:
+            return False
         try:
             url = self.credentials["url"]
             return httpx.get(f"{url}/readyz", timeout=5.0).status_code == 200
         except (FileNotFoundError, KeyError, httpx.TransportError, json.JSONDecodeError):
             return False
+
+    def _announced_at(self) -> int:
+        """When client.json was last written: a node writes it once it is ready."""
+        try:
+            return (self.home / "client.json").stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
 
     def _why_not(self) -> str:
         return self.log.read_text()[-4000:] if self.log.exists() else "(no log)"

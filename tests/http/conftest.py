@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import psycopg
 import pytest
 from http_api import MAX_PAYLOAD_BYTES, Api, Surroundings, compile_script, no_events
+from psycopg.conninfo import make_conninfo
 
 from picloud.db.apps import insert_app
+from picloud.db.embedded import EmbeddedPostgres
 from picloud.db.pool import Pool
 from picloud.db.tokens import create_token
 from picloud.http.node import Node
 from picloud.types import App
+
+DATABASE = "test_http"
+
+
+@pytest.fixture(scope="session")
+def http_database(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """A database for all tests of this folder: making one takes longer than most of them."""
+    with psycopg.connect(postgres.dsn, autocommit=True) as conn:
+        conn.execute(f"create database {DATABASE} template picloud_template strategy file_copy")
+        yield make_conninfo(postgres.dsn, dbname=DATABASE)
+        conn.execute(f"drop database {DATABASE} with (force)")
+
+
+@pytest.fixture
+def database(http_database: str) -> Iterator[str]:
+    """The dsn of a database without a row."""
+    yield http_database
+    with psycopg.connect(http_database, autocommit=True) as conn:
+        # what hangs on an app goes with it
+        conn.execute("delete from triggers")
+        conn.execute("delete from apps")
+        conn.execute("delete from tokens")
 
 
 @pytest.fixture

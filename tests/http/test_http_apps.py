@@ -182,7 +182,10 @@ async def test_unknown_and_malformed_ids_are_alike(api: Api, shop: App) -> None:
 async def test_fault_of_ours_is_a_problem_without_internals(api: Api, shop: App) -> None:
     async with api.node.pool.connection() as conn:
         await conn.execute("alter table apps rename to secret_apps")
-    broken = await api.get("/api/v1/apps")
+        try:
+            broken = await api.get("/api/v1/apps")
+        finally:
+            await conn.execute("alter table secret_apps rename to apps")
     assert (broken.status, broken.code) == (500, "internal_error")
     assert "apps" not in broken.body["detail"]
 

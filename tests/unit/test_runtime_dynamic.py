@@ -149,18 +149,15 @@ async def test_child_that_ends_is_restarted_by_type_or_forgotten(
 async def test_restarts_back_off_exponentially(autojump_clock: MockClock) -> None:
     cast = Cast("a")
     supervisor = DynamicSupervisor("pool", backoff=STEADY, max_restarts=10, max_seconds=1000.0)
-    waits = []
     async with running(supervisor):
         await supervisor.start_child(cast.spec("a"))
-        for _ in range(5):
-            crashed_at, starts = trio.current_time(), cast["a"].starts
+        for restarts, delay in enumerate([1, 2, 4, 8, 8], start=1):
             cast["a"].crash()
-            await trio.sleep(0.01)
+            await trio.sleep(delay - 0.1)
             assert supervisor.snapshot("/pool/a").status == "backing_off"
-            while cast["a"].starts == starts:
-                await trio.sleep(0.01)
-            waits.append(round(trio.current_time() - crashed_at))
-    assert waits == [1, 2, 4, 8, 8]
+            await trio.sleep(0.2)
+            assert supervisor.snapshot("/pool/a").restart_count == restarts
+            assert cast["a"].alive == 1
 
 
 def test_jitter_spreads_a_delay_around_its_middle() -> None:
@@ -212,7 +209,7 @@ async def test_parked_child_is_restarted_by_hand(autojump_clock: MockClock) -> N
     async with running(supervisor):
         await supervisor.start_child(cast.spec("a"))
         await crash_until_parked(cast, supervisor)
-        await trio.sleep(1_000_000)
+        await trio.sleep(80_000)
         assert supervisor.snapshot("/pool/a").status == "parked"
         await supervisor.restart("/pool/a")
         assert supervisor.snapshot("/pool/a").status == "running"

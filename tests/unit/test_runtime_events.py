@@ -179,7 +179,8 @@ async def test_default_report_is_one_line_of_the_standard_log(
     crash, stop = caplog.records
     assert crash.levelno == logging.ERROR
     assert crash.getMessage() == (
-        "child ended: supervisor=/root context=child_terminated reason=Boom: bad child_id=a restart=permanent incarnation=1"
+        "child ended: supervisor=/root context=child_terminated reason=Boom: bad child_id=a restart=permanent "
+        "incarnation=1"
     )
     assert crash.exc_info is not None
     assert stop.levelno == logging.DEBUG

@@ -1,6 +1,7 @@
 """Random deaths and commands against a supervisor; after each the invariants of supervision must hold.
 
-Trio runs in a thread of its own under a clock that stands still; each rule is one call into it and ends when all tasks are blocked.
+Trio runs in a thread of its own under a clock that stands still; each rule is one call into it and ends when all
+tasks are blocked.
 """
 
 from __future__ import annotations

@@ -288,10 +288,14 @@ async def test_cancelled_together_with_an_error_leaves_the_error(autojump_clock:
 async def test_keyboard_interrupt_of_a_child_passes_after_its_siblings_have_stopped(autojump_clock: MockClock) -> None:
     cast = Cast("ab")
     supervisor = Supervisor("root", cast.specs())
-    with pytest.raises(BaseExceptionGroup) as caught:
+
+    async def run_and_interrupt() -> None:
         async with trio.open_nursery() as nursery:
             await nursery.start(supervisor.run)
             cast["a"].crash(KeyboardInterrupt())
+
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await run_and_interrupt()
     assert caught.value.subgroup(KeyboardInterrupt) is not None
     assert cast.take_log() == "+a +b -a -b"
     assert list_actor_tasks() == []

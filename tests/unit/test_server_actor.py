@@ -12,7 +12,6 @@ import pytest
 import trio
 
 from picloud.actors.server import Server, bind
-from picloud.errors import AddressInUse, ServerError
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -388,37 +387,3 @@ async def test_client_that_leaves_cancels_its_request() -> None:
         await stream.receive_some(1)
         await stream.aclose()
         await running.wait_until_unconnected()
-
-
-def test_busy_port_is_named_with_what_to_do() -> None:
-    taken = bind("127.0.0.1", 0)
-    port = taken.getsockname()[1]
-    with pytest.raises(AddressInUse) as caught:
-        bind("127.0.0.1", port)
-    assert str(caught.value) == (f"port {port} on 127.0.0.1 is in use by another process: choose another with --port")
-    taken.close()
-    bind("127.0.0.1", port).close()
-
-
-@pytest.mark.parametrize(
-    ("host", "port", "said"),
-    [
-        ("no-such-host.invalid", 0, "unknown host 'no-such-host.invalid'"),
-        ("a" * 300, 0, "unknown host"),
-        ("203.0.113.7", 0, "this machine has no address 203.0.113.7"),
-        ("127.0.0.1", 65536, "no port 65536"),
-        ("127.0.0.1", -1, "no port -1"),
-    ],
-)
-def test_address_that_cannot_be_bound_is_explained(host: str, port: int, said: str) -> None:
-    with pytest.raises(ServerError, match=said) as caught:
-        bind(host, port)
-    assert "choose" in str(caught.value)
-
-
-def test_localhost_and_ipv6_can_be_bound() -> None:
-    with bind("localhost", 0) as sock:
-        assert sock.family == socket.AF_INET
-    if socket.has_ipv6:
-        with bind("::1", 0) as sock:
-            assert sock.family == socket.AF_INET6

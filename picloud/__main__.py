@@ -1,0 +1,5 @@
+"""`python -m picloud`."""
+
+from picloud.app import main
+
+main()

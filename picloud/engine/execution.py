@@ -1,0 +1,206 @@
+"""One execution: a script with an event, and whatever it calls by `invoke`."""
+
+from __future__ import annotations
+
+import weakref
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from uuid_utils.compat import uuid7
+
+from picloud.engine.bridges import LogBridge, QueueBridge, RetryBridge
+from picloud.engine.calling import check_depth, copy_args, resolve
+from picloud.engine.effects import UnitOfWork
+from picloud.engine.events import Event, InvokeEvent
+from picloud.engine.logs import LogBuffer
+from picloud.engine.sandbox import CompiledScript, Facade, Meter, export_value, run_script
+from picloud.errors import EngineClosed
+from picloud.sdk import SDK_VERSION
+from picloud.sdk.response import Response
+from picloud.types import ExecutionId, Json, LogLine
+
+if TYPE_CHECKING:
+    from picloud.engine.engine import Engine
+    from picloud.engine.job import Job
+
+SDK_MODULE = "picloud.sdk"
+
+
+def respond(body: Json = None, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Make a Response: what the name stands for in a script."""
+    return Response(body, status, headers)
+
+
+class Run:
+    """What the execution of a job and all that it invokes have in common: meter, effects, logs."""
+
+    __slots__ = ("_engine", "_logs", "job", "log", "meter", "queue", "retry", "root_id", "scripts", "unit")
+
+    def __init__(self, engine: Engine, job: Job) -> None:
+        # weak: a script's leftovers (a generator, an exception) must not keep an engine that was shut down
+        self._engine = weakref.ref(engine)
+        self._logs: LogBuffer | None = None
+        self.job = job
+        self.meter = Meter(engine.limits, on_line=self._print)
+        self.unit = UnitOfWork(engine.settings.max_effects)
+        self.scripts: dict[str, CompiledScript] = {job.script.filename: job.script}
+        self.queue = QueueBridge(self)
+        self.retry = RetryBridge(self)
+        self.log = LogBridge(self)
+
+    def engine(self) -> Engine:
+        """Return the engine.
+
+        Raises: EngineClosed when it was shut down.
+        """
+        engine = self._engine()
+        if engine is None or engine.closed:
+            raise EngineClosed("picloud was shut down while this handler was running")
+        return engine
+
+    def logs(self) -> LogBuffer:
+        if self._logs is None:
+            limits = self.meter.limits
+            self._logs = LogBuffer(limits.log_lines, limits.log_bytes)
+        return self._logs
+
+    def log_lines(self) -> tuple[LogLine, ...]:
+        """Return what was logged and printed, once the run is over."""
+        dropped = self.meter.lines_dropped
+        return self.logs().lines(dropped) if dropped or self._logs is not None else ()
+
+    def _print(self, line: str) -> None:
+        self.logs().add("info", line)
+
+
+class Execution:
+    """One script's part of a run: its id, its depth, its context and its names."""
+
+    __slots__ = ("depth", "id", "run", "script", "version")
+
+    def __init__(self, run: Run, script: CompiledScript, version: int, depth: int) -> None:
+        self.run = run
+        self.script = script
+        self.version = version
+        self.depth = depth
+        self.id = cast("ExecutionId", uuid7())
+
+    def handle(self, event: Event) -> object:
+        """Run the script's `handle`; return its value as it is, which only `export` may look at."""
+        run = self.run
+        names: dict[str, object] = {
+            "queue": run.queue,
+            "invoke": self.invoke,
+            "retry": run.retry,
+            "log": run.log,
+            "Response": respond,
+            "SDK_VERSION": SDK_VERSION,
+        }
+        return run_script(
+            self.script,
+            meter=run.meter,
+            args=(event, Context(self)),
+            names=names,
+            modules={SDK_MODULE: Facade(SDK_MODULE, names)},
+        )
+
+    def invoke(self, target: str, args: Json = None, *, method: str | None = None) -> Json:
+        """Run another script as a callee: same thread, meter and unit of work; return a copy of its value.
+
+        Raises: InvokeError, what the callee raises.
+        """
+        run = self.run
+        with run.meter.host():
+            engine = run.engine()
+            depth = self.depth + 1
+            # before the target is looked at: an endless chain must not cost a look-up per level
+            check_depth(depth, engine.settings.max_trigger_depth)
+            script = resolve(engine.world, run.job, target, method)
+            compiled = engine.compile(script.name, script.source)
+            run.scripts[compiled.filename] = compiled
+        event = InvokeEvent(copy_args(args, run.meter), self.script.name)
+        mark = run.unit.mark()
+        try:
+            value = Execution(run, compiled, script.version, depth).handle(event)
+            return export_result(value, run.meter)[0]
+        except BaseException:
+            run.unit.take_back(mark)
+            raise
+
+
+class Context:
+    """What a handler may know of its own execution."""
+
+    __slots__ = ("_execution",)
+    _sandbox_attrs_: ClassVar[frozenset[str]] = frozenset(
+        {
+            "app",
+            "script",
+            "version",
+            "execution_id",
+            "root_execution_id",
+            "request_id",
+            "trigger_depth",
+            "principal",
+            "deadline",
+            "remaining_secs",
+        }
+    )
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution = execution
+
+    @property
+    def app(self) -> str:
+        return self._execution.run.job.app_name
+
+    @property
+    def script(self) -> str:
+        return self._execution.script.name
+
+    @property
+    def version(self) -> int:
+        return self._execution.version
+
+    @property
+    def execution_id(self) -> str:
+        return str(self._execution.id)
+
+    @property
+    def root_execution_id(self) -> str:
+        return str(self._execution.run.root_id)
+
+    @property
+    def request_id(self) -> str | None:
+        return self._execution.run.job.request_id
+
+    @property
+    def trigger_depth(self) -> int:
+        """How many triggers and invokes led here."""
+        return self._execution.depth
+
+    @property
+    def principal(self) -> str | None:
+        return self._execution.run.job.principal
+
+    @property
+    def deadline(self) -> datetime:
+        """When the execution is stopped."""
+        return datetime.now(UTC) + timedelta(seconds=self._execution.run.meter.remaining())
+
+    def remaining_secs(self) -> float:
+        """Return the seconds until the deadline."""
+        return self._execution.run.meter.remaining()
+
+
+def export_result(value: object, meter: Meter) -> tuple[Json, Response | None]:
+    """Return a handler's value as JSON data of its own, and the Response where it returned one.
+
+    Raises: ExportError, LimitError; what the author's code raises while it is looked at.
+    """
+    if value is None:
+        return None, None
+    if type(value) is Response:
+        body = export_value(value.body, path="result.body", meter=meter)
+        return body, Response(body, value.status, value.headers)
+    return export_value(value, path="result", meter=meter), None

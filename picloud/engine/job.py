@@ -1,0 +1,49 @@
+"""What the engine is asked to run, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from picloud.engine.events import Event
+from picloud.engine.sandbox import CompiledScript
+from picloud.sdk.response import Response
+from picloud.types import AppId, ExecutionId, Json, LogLine, NewMessage, ScriptError
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One script with one event."""
+
+    app_id: AppId
+    app_name: str
+    script: CompiledScript
+    version: int
+    event: Event
+    key: object = None
+    """The caller's own, to find its way back from the outcome."""
+    trigger_depth: int = 0
+    root_execution_id: ExecutionId | None = None
+    """None: this execution is the root of what it causes."""
+    request_id: str | None = None
+    principal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one execution left."""
+
+    job: Job
+    execution_id: ExecutionId
+    ok: bool
+    value: Json
+    """The returned value, or a Response's body; None when not ok."""
+    error: ScriptError | None
+    messages: tuple[NewMessage, ...]
+    """What to commit together with the acknowledgement; empty when not ok."""
+    logs: tuple[LogLine, ...]
+    duration: float
+    """Seconds."""
+    cancelled: bool = False
+    """Stopped by the shutdown of the engine: to be released and run again, not a failure."""
+    response: Response | None = None
+    """Where the handler returned one."""

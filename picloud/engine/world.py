@@ -1,0 +1,27 @@
+"""What handlers reach outside of their own execution. The engine never knows a database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from picloud.types import AppId, MessageId, NewMessage, Script
+
+
+class World(Protocol):
+    """Functions for handler threads: synchronous, safe from any thread.
+
+    Raises: PicloudError, which the handler sees as the error of its call.
+    """
+
+    def find_script(self, app_id: AppId, name: str) -> Script | None:
+        """Return the current version of a script, from memory."""
+        ...
+
+    def count_depth(self, app_id: AppId, queue_name: str) -> tuple[int, int]:
+        """Return how many messages of a queue are unclaimed, and how many of those are due."""
+        ...
+
+    def send_now(self, app_id: AppId, messages: Sequence[NewMessage]) -> list[MessageId]:
+        """Commit messages; return the id of each, or of the earlier message that holds its dedup key."""
+        ...

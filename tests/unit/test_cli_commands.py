@@ -1,0 +1,320 @@
+"""The commands that ask a node: what they send, and what they show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_probes import Ran, Request, ScriptedNode, render, run_cli, scripted_node
+
+from picloud.cli.tree import render_tree
+
+LETTER = {
+    "id": "0193814c-7c9e-7000-8000-000000000001",
+    "source": "queue",
+    "op": "receive",
+    "queue_name": "orders",
+    "trigger_id": None,
+    "script": "triage",
+    "event": {"payload": {"sku": "ä"}, "attempt": 2},
+    "reason": "attempts_exhausted",
+    "error": {
+        "type": "KeyError",
+        "message": "'sku'\nsecond line",
+        "line": 7,
+        "source": "sku = order['sku']",
+        "stack": [{"script": "triage", "line": 7, "function": "handle", "source": "sku = order['sku']"}],
+    },
+    "attempts": 2,
+    "enqueued_at": "2026-01-01T00:00:00Z",
+    "died_at": "2026-01-01T00:00:01Z",
+    "resolved_at": None,
+    "resolution": None,
+    "replay_message_id": None,
+}
+
+
+@pytest.fixture
+def node() -> Iterator[ScriptedNode]:
+    with scripted_node() as node:
+        node.answers["GET /apps"] = listing({"id": "1", "name": "shop", "created_at": "2026-01-01T00:00:00Z"})
+        yield node
+
+
+def listing(*items: Any) -> tuple[int, Any]:
+    return 200, {"items": list(items), "next_cursor": None}
+
+
+def run(node: ScriptedNode, *args: str) -> Ran:
+    return run_cli(*args, *node.options())
+
+
+def asked(node: ScriptedNode) -> list[tuple[str, str, Any]]:
+    return [(request.method, request.path, request.body) for request in node.requests]
+
+
+def queue(name: str, **values: Any) -> dict[str, Any]:
+    counts = {"ready": 0, "delayed": 0, "claimed": 0, "dead": 0, "oldest_ready_age_secs": None, "consumer": None}
+    return {"name": name, **counts, **values}
+
+
+# --- queues and lists
+
+
+def test_queues_of_one_app(node: ScriptedNode) -> None:
+    consumer = {"trigger_id": "1", "script": "triage", "enabled": False}
+    orders = queue("orders", ready=12, dead=1, oldest_ready_age_secs=75.2, consumer=consumer)
+    node.answers["GET /apps/shop/queues"] = listing(orders, queue("mail"))
+    assert run(node, "queues", "shop").out.splitlines() == [
+        "QUEUE   READY  DELAYED  CLAIMED  DEAD  OLDEST  CONSUMER",
+        "orders     12        0        0     1  1m 15s  triage (disabled)",
+        "mail        0        0        0     0       -  -",
+    ]
+
+
+def test_queues_of_all_apps_name_the_app(node: ScriptedNode) -> None:
+    node.answers["GET /apps/shop/queues"] = listing(queue("orders"))
+    assert run(node, "queues").out.splitlines()[1].split()[:2] == ["shop", "orders"]
+    items = json.loads(run(node, "queues", "--json").out)["items"]
+    assert items == [{"app": "shop", **queue("orders")}]
+
+
+def test_no_queue_is_a_sentence(node: ScriptedNode) -> None:
+    node.answers["GET /apps/shop/queues"] = listing()
+    assert run(node, "queues", "shop").out == "no queues yet: a queue appears with its first message or trigger\n"
+    assert json.loads(run(node, "queues", "shop", "--json").out) == {"items": []}
+
+
+def test_apps_scripts_and_triggers(node: ScriptedNode) -> None:
+    node.answers["GET /apps/shop/scripts"] = listing(
+        {"id": "1", "name": "triage", "version": 3, "source_sha256": "ab" * 32, "updated_at": "2026-01-01T00:00:00Z"}
+    )
+    trigger = {"id": "77", "kind": "queue", "queue_name": "orders", "script": "triage", "enabled": True}
+    settings = {"retry_max_attempts": 3, "retry_backoff": "linear", "retry_base_ms": 200, "visibility_timeout_secs": 30}
+    node.answers["GET /apps/shop/triggers"] = listing({**trigger, **settings, "last_fired_at": None})
+    assert run(node, "apps").out.splitlines()[1].startswith("shop  ")
+    assert run(node, "scripts", "shop").out.splitlines()[1].split()[:2] == ["triage", "3"]
+    row = run(node, "triggers", "shop").out.splitlines()[1]
+    assert row.split() == ["orders", "triage", "yes", *["3", "×", "linear", "200", "ms", "30", "s", "never", "77"]]
+
+
+# --- dead letters
+
+
+def test_dead_with_an_app_lists(node: ScriptedNode) -> None:
+    node.answers["GET /apps/shop/dead_letters"] = listing(LETTER)
+    for words in (["dead", "shop"], ["dead", "list", "shop"]):
+        header, row = run(node, *words).out.splitlines()
+        assert header.split() == ["ID", "QUEUE", "TRIES", "DIED", "ERROR"]
+        assert row.startswith(f"{LETTER['id']}  orders      2  ")
+        assert row.endswith("  KeyError: 'sku' (line 7)")
+
+
+def test_the_list_is_cut_at_its_limit_and_asks_for_one_queue(node: ScriptedNode) -> None:
+    node.answers["GET /apps/shop/dead_letters"] = listing(LETTER, LETTER, LETTER)
+    ran = run(node, "dead", "shop", "--queue", "orders", "--limit", "2", "--json")
+    assert len(json.loads(ran.out)["items"]) == 2
+    assert node.requests[0].query["queue_name"] == ["orders"]
+
+
+def test_without_an_app_all_apps_are_listed(node: ScriptedNode) -> None:
+    node.answers["GET /apps/shop/dead_letters"] = listing(LETTER)
+    assert run(node, "dead").out.splitlines()[1].startswith("shop  0193814c-")
+    node.answers["GET /apps/shop/dead_letters"] = listing()
+    assert run(node, "dead").out == "no dead letters\n"
+
+
+def test_a_lease_that_expired_has_no_error_to_show(node: ScriptedNode) -> None:
+    node.answers["GET /apps/shop/dead_letters"] = listing({**LETTER, "error": None, "reason": "lease_expired"})
+    assert run(node, "dead", "shop").out.splitlines()[1].endswith("  lease expired")
+
+
+def test_one_dead_letter_is_shown_whole(node: ScriptedNode) -> None:
+    node.answers[f"GET /apps/shop/dead_letters/{LETTER['id']}"] = (200, LETTER)
+    out = run(node, "dead", "show", "shop", LETTER["id"]).out
+    assert out.splitlines()[:4] == [
+        f"id        {LETTER['id']}",
+        "queue     orders",
+        "script    triage",
+        "reason    attempts exhausted, 2 attempts",
+    ]
+    assert "KeyError: 'sku'\nsecond line\n  triage, line 7, in handle\n    sku = order['sku']\n" in out
+    assert out.endswith('payload\n{\n  "sku": "ä"\n}\n')
+    assert json.loads(run(node, "dead", "show", "shop", LETTER["id"], "--json").out) == LETTER
+
+
+def test_named_letters_are_replayed_one_by_one(node: ScriptedNode) -> None:
+    for name in ("a", "b"):
+        replayed = {"dead_letter_id": name, "message_id": "m", "queue_name": "orders"}
+        node.answers[f"POST /apps/shop/dead_letters/{name}/replay"] = (200, replayed)
+    assert run(node, "dead", "replay", "shop", "a", "b").out == "replayed 2 dead letters\n"
+    assert [path for _, path, _ in asked(node)] == [f"/apps/shop/dead_letters/{name}/replay" for name in ("a", "b")]
+
+
+def test_replay_all_ends_even_when_what_it_replays_dies_again(node: ScriptedNode) -> None:
+    def replay(request: Request) -> tuple[int, Any]:
+        return 200, {"items": [{"dead_letter_id": "x"}] * request.body["limit"], "replayed": request.body["limit"]}
+
+    node.answers["GET /apps/shop/queues"] = listing(queue("orders", dead=2300), queue("mail", dead=5))
+    node.answers["POST /apps/shop/dead_letters/replay"] = replay
+    ran = run(node, "dead", "replay", "shop", "--all", "--queue", "orders", "--json")
+    assert json.loads(ran.out)["replayed"] == 2300
+    assert [body for method, _, body in asked(node) if method == "POST"] == [
+        {"queue_name": "orders", "limit": limit} for limit in (1000, 1000, 300)
+    ]
+
+
+@pytest.mark.parametrize("words", [["shop"], ["shop", "a", "--all"], ["shop", "a", "--queue", "orders"]])
+def test_replay_wants_ids_or_all(node: ScriptedNode, words: list[str]) -> None:
+    ran = run(node, "dead", "replay", *words)
+    assert (ran.code, node.requests) == (2, [])
+
+
+def test_discard_deletes_and_an_unknown_id_is_an_error(node: ScriptedNode) -> None:
+    node.answers["DELETE /apps/shop/dead_letters/a"] = (204, None)
+    assert run(node, "dead", "discard", "shop", "a").out == "discarded 1 dead letter\n"
+    node.answers["DELETE /apps/shop/dead_letters/b"] = (404, {"code": "dead_letter_not_found", "detail": "no letter b"})
+    ran = run(node, "dead", "discard", "shop", "b")
+    assert (ran.code, ran.out, ran.err) == (1, "", "Error: no letter b\n")
+
+
+# --- deploy
+
+
+@pytest.fixture
+def app_dir(tmp_path: Path) -> Path:
+    (tmp_path / "picloud.toml").write_text(
+        '[app]\nname = "shop"\n[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\nbatch_size = 7\n'
+    )
+    (tmp_path / "triage.py").write_text("def handle(event, ctx):\n    return 'ä'\n")
+    return tmp_path
+
+
+def diff(*entries: tuple[str, str, str], dry_run: bool = False) -> dict[str, Any]:
+    records = [{"action": action, "kind": kind, "name": name, "changes": []} for action, kind, name in entries]
+    changed = any(action != "unchanged" for action, _, _ in entries)
+    return {"app": "shop", "dry_run": dry_run, "changed": changed, "entries": records}
+
+
+def test_deploy_sends_the_folder_and_shows_the_diff(node: ScriptedNode, app_dir: Path) -> None:
+    entries = [("unchanged", "app", "shop"), ("create", "script", "triage"), ("delete", "trigger", "mail")]
+    node.answers["POST /apps/shop/deploy"] = (200, diff(*entries))
+    ran = run(node, "deploy", str(app_dir))
+    assert ran.out.splitlines() == ["+ script  triage", "- trigger mail", "shop: 1 created, 1 deleted"]
+    assert node.requests[0].body == {
+        "scripts": {"triage": "def handle(event, ctx):\n    return 'ä'\n"},
+        "triggers": {"queue": [{"queue": "orders", "script": "triage", "batch_size": 7}]},
+        "dry_run": False,
+    }
+
+
+def test_deploy_again_says_that_there_is_nothing_to_change(node: ScriptedNode, app_dir: Path) -> None:
+    entries = [("unchanged", "app", "shop"), ("unchanged", "script", "triage"), ("unchanged", "trigger", "orders")]
+    node.answers["POST /apps/shop/deploy"] = (200, diff(*entries))
+    assert run(node, "deploy", str(app_dir)).out == "shop: nothing to change (1 script, 1 trigger)\n"
+
+
+def test_a_dry_run_says_so(node: ScriptedNode, app_dir: Path) -> None:
+    node.answers["POST /apps/shop/deploy"] = (200, diff(("create", "app", "shop"), dry_run=True))
+    ran = run(node, "deploy", str(app_dir), "--dry-run")
+    assert ran.out.splitlines() == ["+ app     shop", "shop: 1 created (dry run: nothing was changed)"]
+    assert node.requests[0].body["dry_run"] is True
+
+
+def test_a_deployment_that_the_policy_refuses_lists_every_fault(node: ScriptedNode, app_dir: Path) -> None:
+    faults = [
+        {"detail": "import of os is not allowed", "pointer": "/scripts/triage", "line": 1, "column": 1},
+        {"detail": "no while", "pointer": "/scripts/triage", "line": 2, "column": 5},
+    ]
+    problem = {"code": "script_invalid", "status": 422, "detail": "2 faults", "errors": faults}
+    node.answers["POST /apps/shop/deploy"] = (422, problem)
+    ran = run(node, "deploy", str(app_dir))
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.splitlines() == [
+        "Error: 2 faults",
+        "  /scripts/triage, line 1, column 1: import of os is not allowed",
+        "  /scripts/triage, line 2, column 5: no while",
+    ]
+    assert json.loads(run(node, "deploy", str(app_dir), "--json").err)["errors"] == faults
+
+
+# --- tree
+
+
+def actor(name: str, status: str = "running", **values: Any) -> dict[str, Any]:
+    base = {"id": name, "type": "worker", "status": status, "restart_count": 0, "uptime_secs": 61.0, "children": None}
+    return {**base, **values}
+
+
+TREE = actor(
+    "picloud",
+    type="supervisor",
+    strategy="rest_for_one",
+    counts={"specs": 3},
+    children=[
+        actor("database", health={"state": "degraded", "error": "connection refused\nin full"}),
+        actor(
+            "consumers",
+            type="supervisor",
+            strategy="one_for_one",
+            counts={"specs": 2},
+            children=[
+                actor("shop/orders", restart_count=2, details={"in_flight": 3, "rate": 1234.5678, "last": None}),
+                actor(
+                    "shop/mail",
+                    "parked",
+                    uptime_secs=None,
+                    last_exit={"reason": "error", "error_type": "KeyError", "message": "'x'"},
+                ),
+            ],
+        ),
+        actor("server", type="supervisor", counts={"specs": 1}, strategy="one_for_one"),
+    ],
+)
+
+
+def test_the_tree_shows_each_actor_in_its_place(node: ScriptedNode) -> None:
+    node.answers["GET /supervisor"] = (200, TREE)
+    assert run(node, "tree").out.splitlines() == [
+        "● picloud  rest_for_one  up 1m 1s",
+        "├── ● database  degraded  up 1m 1s",
+        "│     connection refused",
+        "├── ● consumers  one_for_one  up 1m 1s",
+        "│   ├── ● shop/orders  2 restarts  up 1m 1s  in_flight 3  rate 1.23e+03",
+        "│   └── ● shop/mail  parked",
+        "│         KeyError: 'x'",
+        "└── ● server  one_for_one  1 actor  up 1m 1s",
+    ]
+    assert json.loads(run(node, "tree", "--json").out) == TREE
+
+
+def test_path_and_depth_go_to_the_node(node: ScriptedNode) -> None:
+    node.answers["GET /supervisor"] = (200, TREE)
+    run(node, "tree", "--path", "/picloud/consumers", "--depth", "1")
+    assert node.requests[0].query == {"path": ["/picloud/consumers"], "depth": ["1"]}
+
+
+@pytest.mark.parametrize("width", [24, 40, 80])
+def test_a_narrow_terminal_gets_one_line_for_each_actor(width: int) -> None:
+    lines = render(render_tree(TREE), width=width)
+    assert len(lines) == 8
+    assert all(len(line) <= width for line in lines)
+
+
+def test_what_is_wrong_has_a_colour_of_its_own() -> None:
+    lines = render(render_tree(TREE), width=200, colour=True)
+    for name, colour in (("database", "1;33"), ("shop/mail", "1;31"), ("shop/orders", "32")):
+        line = next(line for line in lines if name in line)
+        assert f"\x1b[{colour}m● " in line
+
+
+def test_watch_prints_one_line_of_json_after_the_other_until_the_node_goes(node: ScriptedNode) -> None:
+    answers = iter([(200, TREE)] * 3 + [(503, {"code": "gone", "detail": "the node is going"})])
+    node.answers["GET /supervisor"] = lambda request: next(answers)
+    ran = run(node, "tree", "--watch", "--interval", "0.1", "--json")
+    assert ran.code == 1
+    assert [json.loads(line) for line in ran.out.splitlines()] == [TREE, TREE]
+    assert json.loads(ran.err)["detail"] == "the node is going"
