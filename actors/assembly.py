@@ -36,6 +36,8 @@ from picloud.types import AppId, NewMessage, QueueTrigger, Script, ScriptId
 DEFAULT_VISIBILITY_TIMEOUT = 30
 """Seconds; the lease of messages whose queue has no trigger any more."""
 
+SERVER_PATH = "/picloud/server"
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -87,6 +89,8 @@ class NodeTree:
 
     async def restart(self, path: str) -> None:
         """Restart one actor. Raises: ActorNotFound, Conflict."""
+        if f"{SERVER_PATH}/".startswith(f"{path.rstrip('/')}/"):
+            raise Conflict(f"{path} cannot be restarted by a request: the server would wait for its own answer")
         try:
             await self.root.restart(path)
         except runtime.ActorNotFound as error:

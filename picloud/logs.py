@@ -33,7 +33,5 @@ def _render(console: bool) -> list[structlog.typing.Processor]:
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     colors = sys.stderr.isatty()
     return [
-        structlog.dev.ConsoleRenderer(
-            colors=colors, pad_event_to=30, exception_formatter=structlog.dev.plain_traceback
-        )
+        structlog.dev.ConsoleRenderer(colors=colors, pad_event_to=30, exception_formatter=structlog.dev.plain_traceback)
     ]

@@ -100,8 +100,6 @@ class DynamicSupervisor(Branch[DynamicChild]):
         await trio.sleep_forever()
 
     async def _stop_all(self) -> None:
-        for child in self._children.values():
-            child.restart_wanted = False
         await stop_children(list(self._children.values()))
 
     def _launch(self, spec: ChildSpec) -> DynamicChild:

@@ -51,7 +51,7 @@ class Result:
 
 
 async def measure(
-    cases: Sequence[Case], *, runs: int, warm_up: int = 1, on_run: Callable[[str, float], None] = lambda name, figure: None
+    cases: Sequence[Case], *, runs: int, on_run: Callable[[str, float], None], warm_up: int = 1
 ) -> list[Result]:
     """Run each case `warm_up` + `runs` times, the cases in turn, so that a drift of the machine hits all alike."""
     figures: dict[str, list[float]] = {case.name: [] for case in cases}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,18 +27,29 @@ from picloud.db.pool import Pool
 from picloud.db.scripts import put_script
 from picloud.db.thread import ThreadConnections
 from picloud.db.triggers import QueueTriggerSettings, insert_queue_trigger, update_queue_trigger
-from picloud.engine import Engine, EngineSettings
+from picloud.engine import Engine, EngineSettings, Outcome
 from picloud.engine.sandbox import prepare_process
 from picloud.types import App, QueueTrigger
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BenchNode:
     """A running tree without a server, and what a case needs to feed it."""
 
     tree: NodeTree
     parts: Parts
     app: App
+    handler_started_at: float = 0.0
+    """`time.perf_counter()` of the latest handler's start."""
+
+    def note_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Take what a slice led to, right at its end."""
+        self.handler_started_at = time.perf_counter() - sum(outcome.duration for outcome in outcomes)
+
+    def is_running(self, queue: str) -> bool:
+        """Return whether the queue's consumer is up."""
+        shown = self.tree.snapshot(f"/picloud/consumers/{self.app.name}/{queue}", 0)
+        return shown is not None and shown["status"] == "running"
 
     async def bind(self, script: str, source: str, queue: str, *, enabled: bool) -> QueueTrigger:
         """Store a script and make it the consumer of a queue."""
@@ -100,13 +112,14 @@ async def bench_node(dsn: str, home: Path) -> AsyncIterator[BenchNode]:
             library=library,
             wakes=wakes,
             node_id=uuid7(),
-            on_outcomes=lambda outcomes: None,
+            on_outcomes=lambda outcomes: node.note_outcomes(outcomes),
             journal=Journal(report=lambda report: None),
         )
         with contextlib.closing(engine):
             tree = build_tree(parts)
+            node = BenchNode(tree, parts, app)
             async with trio.open_nursery() as nursery:
                 await nursery.start(tree.root.run)
-                yield BenchNode(tree, parts, app)
+                yield node
                 tree.root.request_stop()
         reads.close_all()

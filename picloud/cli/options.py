@@ -44,6 +44,11 @@ class NodeAddress:
 
         return Client(find_credentials(self.home or default_home(), url=self.url, token=self.token))
 
+    def words(self) -> list[str]:
+        """Return the options that lead to the same node, without the token."""
+        given = (("--url", self.url), ("--data-dir", None if self.home is None else str(self.home)))
+        return [word for name, value in given if value is not None for word in (name, value)]
+
 
 def node_options(command: Callable[..., R]) -> Callable[..., R]:
     """Add --url, --token and --data-dir; the command gets them as `node: NodeAddress`."""

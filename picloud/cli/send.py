@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from picloud.cli.calling import show_command
 from picloud.cli.options import NodeAddress, json_option, node_options
 from picloud.cli.wording import show_count
 from picloud.errors import InvalidInput
@@ -64,7 +65,11 @@ def send_command(
         raise click.UsageError("--dedup-key is for one message: a file would be sent as its first line only")
     with node.connect() as client:
         if is_stream:
-            _send_stream(client, app, queue, data, given, as_json)
+            options_again = [
+                word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", f"{value}")
+            ]
+            again = ["send", app, queue, "-", *options_again, *node.words()]
+            _send_stream(client, app, queue, data, given, again, as_json)
         else:
             _send_one(client, app, queue, data, given, as_json)
 
@@ -89,7 +94,9 @@ def _send_one(client: Client, app: str, queue: str, data: str, options: dict[str
         click.echo(f"not sent: message {answer['id']} has that dedup key already")
 
 
-def _send_stream(client: Client, app: str, queue: str, data: str, options: dict[str, Any], as_json: bool) -> None:
+def _send_stream(
+    client: Client, app: str, queue: str, data: str, options: dict[str, Any], again: list[str], as_json: bool
+) -> None:
     from picloud.cli.client import path
     from picloud.cli.screen import print_json
     from picloud.cli.stream import send_lines
@@ -97,7 +104,7 @@ def _send_stream(client: Client, app: str, queue: str, data: str, options: dict[
     post = partial(client.post, path("apps", app, "queues", queue, "messages"))
     began = time.monotonic()
     with _open(data) as file, _progress(_size(file), quiet=as_json) as progress:
-        sent = send_lines(file, _options_json(options), post, progress, partial(_resume, app, queue, data))
+        sent = send_lines(file, _options_json(options), post, progress, partial(_resume, data, again))
     seconds = time.monotonic() - began
     if as_json:
         print_json({"app": app, "queue": queue, "sent": sent.messages, "duplicates": sent.duplicates})
@@ -157,6 +164,7 @@ def _progress(total_bytes: int | None, *, quiet: bool) -> Iterator[Progress]:
         yield show
 
 
-def _resume(app: str, queue: str, data: str, line: int) -> str:
+def _resume(data: str, words: list[str], line: int) -> str:
+    """Return the command that sends what follows from a line on, with the same options."""
     source = shlex.quote(data[1:]) if data != "-" else "THE_SAME_INPUT"
-    return f"tail -n +{line} {source} | picloud send {app} {queue} -"
+    return f"tail -n +{line} {source} | {show_command(words)}"

@@ -110,25 +110,20 @@ def _batches(lines: Iterator[tuple[Line | None, int]]) -> Iterator[tuple[list[Li
     """Yield batches and how many bytes were read for each; what stands before a bad line comes first."""
     batch: list[Line] = []
     size = 0
-    bad: BadLine | None = None
-    while bad is None:
-        try:
-            line, line_size = next(lines)
-        except StopIteration:
-            break
-        except BadLine as error:
-            bad = error
-            break
-        if batch and (len(batch) >= BATCH_MESSAGES or size + line_size > BATCH_BYTES):
+    try:
+        for line, line_size in lines:
+            if batch and (len(batch) >= BATCH_MESSAGES or size + line_size > BATCH_BYTES):
+                yield batch, size
+                batch, size = [], 0
+            size += line_size
+            if line is not None:
+                batch.append(line)
+    except BadLine:
+        if batch:
             yield batch, size
-            batch, size = [], 0
-        size += line_size
-        if line is not None:
-            batch.append(line)
+        raise
     if batch:
         yield batch, size
-    if bad is not None:
-        raise bad
 
 
 def _body(batch: list[Line], options: str) -> bytes:

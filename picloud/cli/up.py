@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from picloud.cli.calling import find_program, show_command
 from picloud.cli.entry import Entrypoints, NodeInfo, NodeOptions
 from picloud.cli.options import home_option, json_option
 
@@ -61,7 +60,7 @@ def _announce(info: NodeInfo, *, manifest: Manifest | None, as_json: bool) -> No
     if as_json:
         print_json(_as_json(info))
     else:
-        print_welcome(stdout(), info, manifest, program=_program())
+        print_welcome(stdout(), info, manifest, program=find_program())
     sys.stdout.flush()
 
 
@@ -107,7 +106,7 @@ def _next_commands(info: NodeInfo, manifest: Manifest | None, program: str) -> l
     if manifest is not None and manifest.queue_triggers:
         queue = manifest.queue_triggers[0].queue
         commands.insert(0, ["send", manifest.app, queue, _something_to_send(manifest), *where])
-    return [f"{program} {shlex.join(command)}" for command in commands]
+    return [show_command(command, program=program) for command in commands]
 
 
 def _something_to_send(manifest: Manifest) -> str:
@@ -121,16 +120,6 @@ def _usual_home() -> Path:
     from picloud.config import default_home
 
     return default_home({name: value for name, value in os.environ.items() if name != "PICLOUD_HOME"})
-
-
-def _program() -> str:
-    """Return how to call this program: by its name where the shell finds it, else by its path."""
-    called = Path(sys.argv[0])
-    found = shutil.which("picloud")
-    if called.name != "picloud" or (found is not None and Path(found).resolve() == called.resolve()):
-        return "picloud"
-    path = called.absolute()
-    return shlex.quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
 def _as_json(info: NodeInfo) -> dict[str, Any]:

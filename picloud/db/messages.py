@@ -220,9 +220,7 @@ async def dead_letter_messages(
 
 async def reclaim_messages(conn: Connection, *, default_timeout_secs: int, limit: int) -> list[ReclaimedQueue]:
     """Give back up to `limit` messages whose lease ran out, or bury those with no attempt left."""
-    cur = await conn.execute(
-        _sql.reclaim_messages, {"default_timeout_secs": default_timeout_secs, "limit": limit}
-    )
+    cur = await conn.execute(_sql.reclaim_messages, {"default_timeout_secs": default_timeout_secs, "limit": limit})
     return [ReclaimedQueue(AppId(row[0]), *row[1:]) for row in await cur.fetchall()]
 
 

@@ -78,7 +78,7 @@ class Engine:
         for slice_ in running:
             slice_.stop(reason)
 
-    def is_stopping(self) -> str | None:
+    def stop_reason(self) -> str | None:
         """Return why `stop_all` was called, or None."""
         return self._stopping
 
@@ -112,7 +112,7 @@ class _Slice:
         run.root_id = job.root_execution_id or execution.id
         self._meter = run.meter
         # asked after the meter is in its place: a stop_all in between finds one or the other
-        stopping = engine.is_stopping()
+        stopping = engine.stop_reason()
         if stopping is not None:
             run.meter.stop(stopping)
         try:
@@ -143,7 +143,7 @@ def _handle(execution: Execution) -> _Result:
 
 
 def _is_shutdown(engine: Engine, meter: Meter) -> bool:
-    return meter.reason is not None and meter.reason == engine.is_stopping()
+    return meter.reason is not None and meter.reason == engine.stop_reason()
 
 
 def _outcome(execution: Execution, result: _Result, cancelled: bool, duration: float) -> Outcome:

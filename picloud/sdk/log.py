@@ -9,21 +9,21 @@ from __future__ import annotations
 from picloud.sdk.outside import refuse
 
 
-def debug(message: object, **fields: object) -> None:
+def debug(message: object, /, **fields: object) -> None:
     """Log `message` for who looks closely."""
     refuse("log.debug")
 
 
-def info(message: object, **fields: object) -> None:
+def info(message: object, /, **fields: object) -> None:
     """Log `message` with fields: `log.info("priced", order=7)`."""
     refuse("log.info")
 
 
-def warning(message: object, **fields: object) -> None:
+def warning(message: object, /, **fields: object) -> None:
     """Log `message` as something to look at."""
     refuse("log.warning")
 
 
-def error(message: object, **fields: object) -> None:
+def error(message: object, /, **fields: object) -> None:
     """Log `message` as something that went wrong."""
     refuse("log.error")

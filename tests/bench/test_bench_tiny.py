@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from node_process import run_cli
 
-QUEUE_CASES = ["drain-noop", "drain-enqueue-one", "enqueue-single", "enqueue-batch", "latency-idle"]
+QUEUE_CASES = ["drain-noop", "drain-enqueue-one", "enqueue-single", "enqueue-batch", "latency-idle", "latency-idle-p99"]
 ACTOR_CASES = ["start", "stop", "memory", "tree-snapshot", "restart", "mailbox"]
 
 

@@ -85,7 +85,9 @@ def test_kill_nine_of_the_process_group_loses_nothing_and_repeats_no_effect(reac
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(postmaster, signal.SIGKILL)
             node.start()
-        wait_until(lambda: node.queues("chaos").get("out", {}).get("ready") == MESSAGES, 120, lambda: node.queues("chaos"))
+        wait_until(
+            lambda: node.queues("chaos").get("out", {}).get("ready") == MESSAGES, 120, lambda: node.queues("chaos")
+        )
         counts = node.queues("chaos")
         assert {name: (q["ready"], q["delayed"], q["claimed"], q["dead"]) for name, q in counts.items()} == {
             "in": (0, 0, 0, 0),

@@ -132,13 +132,13 @@ def test_a_bad_line_stops_after_everything_before_it_was_sent(
 ) -> None:
     file = tmp_path / "my orders.jsonl"
     file.write_bytes(b"1\n2\n\n" + bad + b"\n5\n")
-    ran = send(node, f"@{file}")
+    ran = send(node, f"@{file}", "--delay", "5m", "--max-attempts", "2")
     assert (ran.code, ran.out) == (1, "")
     assert payloads(node) == [1, 2]
     assert ran.err.startswith(f"Error: line 4: {why}")
     assert ran.err.splitlines()[1:] == [
         "2 messages before were stored; line 4 and what follows was not. Go on with:",
-        f"  tail -n +4 '{file}' | picloud send shop orders -",
+        f"  tail -n +4 '{file}' | picloud send shop orders - --delay 300.0 --max-attempts 2 --url {node.url}",
     ]
     problem = json.loads(send(node, f"@{file}", "--json").err)
     assert (problem["code"], problem["sent"], problem["next_line"]) == ("send_stopped", 2, 4)
@@ -152,7 +152,7 @@ def test_a_batch_that_the_node_refuses_names_the_lines(node: ScriptedNode) -> No
     assert ran.err.splitlines() == [
         "Error: line 3: payload is 2 MiB, the limit is 1 MiB",
         "0 messages before were stored; lines 1 to 3 and what follows was not. Go on with:",
-        "  tail -n +1 THE_SAME_INPUT | picloud send shop orders -",
+        f"  tail -n +1 THE_SAME_INPUT | picloud send shop orders - --url {node.url}",
     ]
 
 

@@ -182,7 +182,7 @@ async def crash_until_parked(cast: Cast, supervisor: DynamicSupervisor) -> None:
 
 async def test_child_past_its_limit_is_parked_and_tried_again_after_the_cool_down(autojump_clock: MockClock) -> None:
     cast = Cast("ab")
-    supervisor = DynamicSupervisor("pool", backoff=None, max_restarts=3, cool_down=60.0)
+    supervisor = DynamicSupervisor("pool", backoff=None, max_restarts=3, max_seconds=1000.0, cool_down=60.0)
     async with running(supervisor) as outcome:
         await supervisor.start_children(cast.specs())
         await crash_until_parked(cast, supervisor)
@@ -374,11 +374,12 @@ async def test_stop_ends_children_in_every_state(autojump_clock: MockClock) -> N
     assert supervisor.children_ids() == []
 
 
-async def test_stop_overtakes_a_restart_by_hand(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("way", ["request_stop", "cancel", "kill"])
+async def test_stop_overtakes_a_restart_by_hand(way: str, autojump_clock: MockClock) -> None:
     cast = Cast("a")
     cast["a"].cleanup = lambda: sleep_shielded(2)
     supervisor = DynamicSupervisor("pool")
-    async with running(supervisor), trio.open_nursery() as nursery:
+    async with running(supervisor) as outcome, trio.open_nursery() as nursery:
         await supervisor.start_child(cast.spec("a"))
 
         async def restart() -> None:
@@ -387,7 +388,7 @@ async def test_stop_overtakes_a_restart_by_hand(autojump_clock: MockClock) -> No
 
         nursery.start_soon(restart)
         await trio.sleep(1)
-        supervisor.request_stop()
+        getattr(outcome.scope if way == "cancel" else supervisor, way)()
     assert cast["a"].starts == 1
 
 

@@ -100,10 +100,14 @@ async def test_children_that_crash_at_once_are_all_running_again(
     strategy: str, autojump_clock: trio.testing.MockClock
 ) -> None:
     cast = Cast("abc")
-    async with running(Supervisor("root", cast.specs(), strategy=strategy)) as outcome:
+    supervisor = Supervisor("root", cast.specs(), strategy=strategy)
+    async with running(supervisor) as outcome:
         for probe in cast.probes.values():
             probe.crash()
         await wait_all_tasks_blocked()
+        restarts = supervisor.snapshot().to_json()["restarts_in_period"]
+        # the ends of those that the group's restart takes along are no restarts of their own
+        assert restarts == 1 if strategy == "one_for_all" else 1 <= restarts <= 3
         assert not outcome.ended.is_set()
         assert [probe.alive for probe in cast.probes.values()] == [1, 1, 1]
     assert all(probe.peak == 1 for probe in cast.probes.values())
@@ -194,6 +198,31 @@ async def test_group_is_down_while_it_backs_off(strategy: str, autojump_clock: t
         await trio.sleep(0.4)
         assert cast["b"].alive == 1
         assert trio.current_time() - began < 7
+
+
+async def test_restart_by_hand_cuts_a_backoff_short(autojump_clock: trio.testing.MockClock) -> None:
+    cast = Cast("ab")
+    supervisor = Supervisor("root", cast.specs(), strategy="one_for_all", backoff=Backoff(10.0, 10.0, 0.0))
+    async with running(supervisor) as outcome:
+        cast["a"].crash()
+        await trio.sleep(1)
+        await supervisor.restart_child("a")
+        assert (cast["a"].starts, cast["b"].starts) == (2, 1)
+        await trio.sleep(10)
+        assert (cast["a"].starts, cast["b"].starts) == (2, 2)
+        assert not outcome.ended.is_set()
+
+
+async def test_terminate_ends_a_backoff_of_that_child_alone(autojump_clock: trio.testing.MockClock) -> None:
+    cast = Cast("ab")
+    supervisor = Supervisor("root", cast.specs(), strategy="one_for_all", backoff=Backoff(10.0, 10.0, 0.0))
+    async with running(supervisor):
+        cast["a"].crash()
+        await trio.sleep(1)
+        await supervisor.terminate_child("a")
+        await trio.sleep(10)
+        assert supervisor.snapshot("/root/a").status == "stopped"
+        assert (cast["a"].starts, cast["b"].starts) == (1, 2)
 
 
 async def test_crash_of_an_earlier_child_takes_over_a_group_that_backs_off(

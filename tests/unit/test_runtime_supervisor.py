@@ -89,6 +89,21 @@ async def test_stop_requested_while_a_child_starts_interrupts_the_start(autojump
     assert cast.take_log() == "+a -a"
 
 
+async def test_child_that_says_it_started_while_it_stops_is_still_stopping(autojump_clock: MockClock) -> None:
+    async def start(*, task_status: trio.TaskStatus[None]) -> None:
+        await sleep_shielded(1)
+        task_status.started()
+        await sleep_shielded(1)
+
+    supervisor = Supervisor("root", [ChildSpec("a", start)])
+    async with running(supervisor) as outcome:
+        supervisor.request_stop()
+        await trio.sleep(1.5)
+        assert supervisor.snapshot("/root/a").status == "stopping"
+        await outcome.ended.wait()
+        assert supervisor.snapshot("/root/a").status == "stopped"
+
+
 # Stop
 
 
