@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,13 +10,12 @@ from pydantic import Field
 from quart import Blueprint, Response
 
 from picloud.db.deployment import Action, DeploymentDiff, Kind, apply_deployment
-from picloud.errors import ScriptInvalid, ScriptsInvalid
 from picloud.http.bodies import RequestBody, Text, View
 from picloud.http.node import node
 from picloud.http.requests import read_model
 from picloud.http.responses import respond
 from picloud.http.triggers import SettingsBody
-from picloud.manifest import Manifest, QueueTriggerSpec, check_manifest
+from picloud.manifest import Manifest, QueueTriggerSpec, check_manifest, check_scripts
 from picloud.names import check_app_name
 
 blueprint = Blueprint("deployment", __name__, url_prefix="/api/v1/apps/<app>/deploy")
@@ -78,7 +76,7 @@ async def deploy(app: str) -> Response:
     manifest = _manifest(app, body)
     check_manifest(manifest)
     await trio.to_thread.run_sync(
-        partial(_compile_all, node().compile_script, manifest.scripts), abandon_on_cancel=True
+        partial(check_scripts, manifest, node().compile_script), abandon_on_cancel=True
     )
     async with node().pool.connection() as conn:
         diff = await apply_deployment(conn, manifest, dry_run=body.dry_run)
@@ -102,18 +100,3 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
         for trigger in body.triggers.queue
     ]
     return Manifest(app, body.scripts, tuple(specs))
-
-
-def _compile_all(compile_script: Callable[[str, str], object], scripts: Mapping[str, str]) -> None:
-    """Compile every script. Raises: ScriptInvalid for one bad script, ScriptsInvalid for more."""
-    bad: list[ScriptInvalid] = []
-    for name, source in scripts.items():
-        try:
-            compile_script(name, source)
-        except ScriptInvalid as error:
-            error.pointer = "/scripts/" + name.replace("~", "~0").replace("/", "~1")
-            bad.append(error)
-    if len(bad) == 1:
-        raise bad[0]
-    if bad:
-        raise ScriptsInvalid(bad)

@@ -5,9 +5,11 @@ Everything heavy is imported when a node runs, so that the command line stays qu
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 EXIT_RESTART_INTENSITY = 70
 """The tree gave up on an actor: EX_SOFTWARE of sysexits.h."""
 NODE_CONNECTIONS = "picloud-node"
+_HEAVY_MODULES = ("picloud.db.migrate", "picloud.db.deployment", "picloud.actors.assembly", "picloud.http.app")
 
 
 def main() -> None:
@@ -76,8 +79,12 @@ def _open_database(settings: Settings, stack: ExitStack) -> _DatabaseChoice:
 
     embedded = EmbeddedPostgres(settings.home)
     stack.callback(embedded.stop)
-    dsn = embedded.start()
-    return _DatabaseChoice(dsn, f"embedded PostgreSQL {embedded.status().version}", embedded)
+    with ThreadPoolExecutor(1) as beside:
+        dsn = beside.submit(embedded.start)
+        # the server starts in its own process: our modules load meanwhile
+        for module in _HEAVY_MODULES:
+            importlib.import_module(module)
+        return _DatabaseChoice(dsn.result(), f"embedded PostgreSQL {embedded.status().version}", embedded)
 
 
 @dataclass(slots=True)
@@ -152,12 +159,12 @@ class _Node:
         import trio
 
         from picloud.db.deployment import apply_deployment
+        from picloud.manifest import check_scripts
 
         manifest = self.options.manifest
         if manifest is None:
             return None
-        for name, source in manifest.scripts.items():
-            await trio.to_thread.run_sync(engine.compile, name, source)
+        await trio.to_thread.run_sync(check_scripts, manifest, engine.compile)
         async with pool.connection() as conn:
             return await apply_deployment(conn, manifest)
 

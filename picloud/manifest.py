@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from picloud.backoff import SHAPES
 from picloud.config import suggest
-from picloud.errors import InvalidManifest, InvalidName
+from picloud.errors import InvalidManifest, InvalidName, ScriptInvalid, ScriptsInvalid
 from picloud.names import check_app_name, check_queue_name, check_script_name
 
 FILE_NAME = "picloud.toml"
@@ -80,6 +80,24 @@ def check_manifest(manifest: Manifest) -> None:
                 f"queue '{trigger.queue}' has a consumer already: triggers.queue[{seen[trigger.queue]}]",
             )
         seen[trigger.queue] = at
+
+
+def check_scripts(manifest: Manifest, compile_script: Callable[[str, str], object]) -> None:
+    """Compile every script, so that all faults of all scripts are told at once.
+
+    Raises: ScriptInvalid for one bad script, ScriptsInvalid for more.
+    """
+    bad: list[ScriptInvalid] = []
+    for name, source in manifest.scripts.items():
+        try:
+            compile_script(name, source)
+        except ScriptInvalid as error:
+            error.pointer = "/scripts/" + name.replace("~", "~0").replace("/", "~1")
+            bad.append(error)
+    if len(bad) == 1:
+        raise bad[0]
+    if bad:
+        raise ScriptsInvalid(bad)
 
 
 def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:

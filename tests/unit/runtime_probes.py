@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -146,3 +146,14 @@ async def sleep_shielded(seconds: float) -> None:
     """Sleep whatever comes."""
     with trio.CancelScope(shield=True):
         await trio.sleep(seconds)
+
+
+def sleep_before_started(seconds: float) -> Callable[..., Awaitable[None]]:
+    """Return an actor that takes its time to start."""
+
+    async def start(*, task_status: trio.TaskStatus[None]) -> None:
+        await trio.sleep(seconds)
+        task_status.started()
+        await trio.sleep_forever()
+
+    return start
