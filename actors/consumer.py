@@ -52,6 +52,7 @@ class Consumer:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Consume until asked to drain; then finish what runs, settle it, and give the rest back."""
+        self.stopping = False
         self._lanes = [Lane(self) for _ in range(self.trigger.concurrency)]
         task_status.started()
         if len(self._lanes) == 1:

@@ -19,6 +19,7 @@ from picloud.engine.sandbox import methods_of_texts as texts
 from picloud.engine.sandbox.builtin_functions import sort_list
 from picloud.engine.sandbox.class_model import EXCEPTION_ATTRIBUTES, ScriptClass, script_defines
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
+from picloud.engine.sandbox.facade import Facade
 from picloud.engine.sandbox.operators import writable
 from picloud.engine.sandbox.text import format_date
 
@@ -140,6 +141,10 @@ def get_attribute(value: Any, name: str) -> Any:
         return MethodType(guard, value)  # type: ignore[arg-type]
     if type(kind) is ScriptClass or kind is ScriptClass:
         return _script_attribute(value, name)
+    if kind is Facade:
+        if name in value._offered:
+            return getattr(value, name)
+        no_attribute(value, name)
     offered = getattr(kind, "_sandbox_attrs_", None)
     if type(offered) is frozenset:
         if name in offered:

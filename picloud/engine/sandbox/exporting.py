@@ -1,0 +1,70 @@
+"""Bring a script's value out as plain JSON data: new containers, nothing of the script in them."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import decimal
+import json
+import math
+import uuid
+from typing import Any
+
+from picloud.engine.sandbox.limits import MAX_WALK_NESTING
+from picloud.engine.sandbox.meter import Meter
+from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, walk
+from picloud.engine.sandbox.stops import ExportError, LimitError
+
+_PLAIN = frozenset([int, bool, str, type(None)])
+_QUICK = frozenset([bool, type(None)])
+_DATES = frozenset([datetime.datetime, datetime.date, datetime.time])
+
+
+def export_value(value: Any, *, path: str = "result", meter: Meter) -> Any:
+    """Return `value` as JSON data.
+
+    Shape: dates as ISO text; Decimal and UUID as text; bytes as base64; tuples, sets and deques as lists.
+    Raises: ExportError that names the path of what JSON cannot carry; LimitError for too much of it.
+    """
+    if type(value) in _QUICK:
+        return value
+    walk(value)
+    exported = _export(value, path, 0)
+    size = len(json.dumps(exported, ensure_ascii=False))
+    if size > meter.limits.result_bytes:
+        raise LimitError(f"{path} is {size} characters of JSON, the limit is {meter.limits.result_bytes}")
+    return exported
+
+
+def _export(value: Any, path: str, depth: int) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is float:
+        if not math.isfinite(value):
+            raise ExportError(f"{path}: {value} is not JSON")
+        return value
+    if depth > MAX_WALK_NESTING:
+        raise LimitError(f"{path}: nested deeper than {MAX_WALK_NESTING}")
+    if kind in MAPPINGS:
+        return {_key(key, path): _export(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
+    if kind in SEQUENCES:
+        return [_export(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
+    if kind in _DATES:
+        return value.isoformat()
+    if kind is decimal.Decimal or kind is uuid.UUID:
+        return str(value)
+    if kind is bytes:
+        return base64.b64encode(value).decode("ascii")
+    raise ExportError(f"{path}: '{kind.__name__}' object is not JSON")
+
+
+def _key(key: Any, path: str) -> str:
+    kind = type(key)
+    if kind is str:
+        return key  # type: ignore[no-any-return]
+    if kind is bool or key is None:
+        return {True: "true", False: "false", None: "null"}[key]
+    if kind is int or kind is float:
+        return str(key)
+    raise ExportError(f"{path}: a key of type '{kind.__name__}' is not JSON")

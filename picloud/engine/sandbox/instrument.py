@@ -1,0 +1,125 @@
+"""Ticks: tests of the stop flag, put where a script can go on for long.
+
+The flag is a free variable of the script's code, so a tick is two instructions. It stays set once it is set: a script
+that swallows the stop only reaches its next tick.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from picloud.engine.sandbox.syntax_tree import call, load, placed, store
+
+FLAG = "_stop_"
+MODULE = "_module_"
+
+
+class Ticks(ast.NodeTransformer):
+    """Put a tick at the start of functions, lambdas, loop bodies, comprehension steps, handlers and finally blocks."""
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        node.body.insert(0, _tick(node))
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        node.body.insert(0, _tick(node))
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        at = 0
+        while at < len(node.body) and (_is_docstring(node.body[at], at) or _is_declaration(node.body[at])):
+            at += 1
+        node.body.insert(at, _tick(node))
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self.generic_visit(node)
+        node.body = placed(ast.IfExp(load(FLAG), call("_die_"), node.body), node.body)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        self.generic_visit(node)
+        test = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), load(FLAG)), call("_die_")])
+        node.ifs.insert(0, placed(test, node.iter))
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        self.generic_visit(node)
+        for handler in node.handlers:
+            handler.body.insert(0, _tick(handler))
+        if node.finalbody:
+            node.finalbody.insert(0, _tick(node.finalbody[0]))
+        return node
+
+
+def enclose(tree: ast.Module) -> ast.Module:
+    """Make the module's body a function whose free variable is the stop flag; its names stay globals."""
+    names = sorted(_bound_names(tree.body))
+    body: list[ast.stmt] = [ast.Global(names)] if names else []
+    body += [_tick(tree.body[0]) if tree.body else ast.Pass(), *tree.body]
+    module = ast.FunctionDef(MODULE, _no_arguments(), body, [], type_params=[])
+    maker = ast.FunctionDef(
+        "_maker_", _no_arguments(), [ast.Assign([store(FLAG)], ast.Constant(False)), module], [], type_params=[]
+    )
+    enclosed = ast.Module([maker], [])
+    return ast.fix_missing_locations(enclosed)
+
+
+def _no_arguments() -> ast.arguments:
+    return ast.arguments([], [], None, [], [], None, [])
+
+
+def _tick(at: ast.AST) -> ast.stmt:
+    return placed(ast.If(load(FLAG), [ast.Expr(call("_die_"))], []), at)
+
+
+def _is_docstring(statement: ast.stmt, at: int) -> bool:
+    return at == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _is_declaration(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Global | ast.Nonlocal)
+
+
+def _bound_names(body: list[ast.stmt]) -> set[str]:
+    """Every name that the module's own code binds."""
+    names: set[str] = set()
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+            stack.extend(node.decorator_list)
+            if isinstance(node, ast.FunctionDef):
+                stack.extend([*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]])
+            else:
+                stack.extend([*node.bases, *[k.value for k in node.keywords]])
+            continue
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name.split(".")[0])
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names.add(node.rest)
+        elif isinstance(node, ast.Lambda):
+            stack.extend([*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]])
+            continue
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            names |= _walrus_names(node)
+            continue
+        stack.extend(ast.iter_child_nodes(node))
+    return names
+
+
+def _walrus_names(comprehension: ast.AST) -> set[str]:
+    """An assignment expression in a comprehension binds outside of it."""
+    return {
+        node.target.id
+        for node in ast.walk(comprehension)
+        if isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name)
+    }

@@ -1,0 +1,329 @@
+"""The policy: which syntax a script may use. RestrictedPython refuses every node it does not know; this says what we add.
+
+All faults of a script are collected; the rewriting of what is allowed stands in `expressions` and here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from picloud.engine.sandbox.class_model import ALLOWED_METHODS
+from picloud.engine.sandbox.expressions import SIGNS, Expressions
+from picloud.engine.sandbox.syntax_tree import again, call, constant, is_simple, is_type, load, placed, store
+from picloud.types import Fault
+
+RESERVED_NAMES: Final = frozenset({"printed", "builtins", "breakpoint"})
+UNASSIGNABLE: Final = frozenset({"print", "super"})
+PATTERN_CLASSES: Final = frozenset("str int float bool list tuple dict set bytes".split())
+ADVICE: Final[dict[str, str]] = {
+    "AsyncFunctionDef": "async functions are not available: SDK calls wait by themselves",
+    "AsyncFor": "async for is not available: SDK calls wait by themselves",
+    "AsyncWith": "async with is not available: SDK calls wait by themselves",
+    "Await": "await is not available: SDK calls wait by themselves",
+    "TryStar": "except* is not available: use except",
+    "TypeAlias": "type aliases are not available",
+    "TemplateStr": "t-strings are not available: use f-strings",
+    "Interpolation": "t-strings are not available: use f-strings",
+}
+_NO_GUARD_IN_PLACE: Final = (ast.Div, ast.RShift)
+
+
+class Policy(Expressions):
+    """One pass over one script. `faults` holds all that is wrong, `methods` the methods it calls by name."""
+
+    def __init__(self, importable: Mapping[str, frozenset[str]]) -> None:
+        super().__init__([], [], {})
+        self.faults: list[Fault] = []
+        self.methods = set()
+        self._importable = importable
+        self._in_class = [False]
+        self._fields: list[list[str]] = []
+        self._generators: list[ast.FunctionDef] = []
+
+    # What the base class calls.
+
+    def error(self, node: ast.AST, info: str) -> None:
+        self.faults.append(Fault(getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1, info))
+
+    def warn(self, node: ast.AST, info: str) -> None:
+        """Warnings of the base class concern printing, which works differently here."""
+
+    def not_allowed(self, node: ast.AST) -> None:
+        name = type(node).__name__
+        self.error(node, ADVICE.get(name, f"{name} is not available in scripts"))
+
+    def inject_print_collector(self, node: ast.AST, position: int = 0) -> None:
+        """print() is a function of ours."""
+
+    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:
+        if name is None or name == "_":
+            return
+        if name.startswith("_"):
+            if not (allow_magic_methods and name in ALLOWED_METHODS and self._in_class[-1]):
+                self.error(node, f"the name '{name}' is not available: names that start with '_' are reserved")
+        elif name.endswith("__roles__") or name in RESERVED_NAMES:
+            self.error(node, f"the name '{name}' is reserved")
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        self.check_name(node, node.id)
+        if not isinstance(node.ctx, ast.Load) and node.id in UNASSIGNABLE:
+            self.error(node, f"'{node.id}' cannot be given another value")
+        return node
+
+    # Assignment.
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        target = node.targets[0]
+        if len(node.targets) == 1 and isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+            bounds = [
+                constant(None) if b is None else self.visit(b)
+                for b in (target.slice.lower, target.slice.upper, target.slice.step)
+            ]
+            return placed(
+                ast.Expr(call("_setslice_", self.visit(target.value), *bounds, self.visit(node.value))), node
+            )
+        unpacks = any(isinstance(part, ast.Starred) for t in node.targets for part in ast.walk(t))
+        node = self.node_contents_visit(node)
+        if unpacks:
+            node.value = placed(call("_star_", node.value), node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if self._in_class[-1] and isinstance(node.target, ast.Name):
+            self.check_name(node, node.target.id)
+            self._fields[-1].append(node.target.id)
+        if node.value is None:
+            return placed(ast.Pass(), node)
+        return self.visit_Assign(placed(ast.Assign([node.target], node.value), node))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        target = node.target
+        sign = SIGNS.get(type(node.op))
+        if sign is None:
+            self.error(node, "the @ operator is not available")
+            return node
+        if isinstance(target, ast.Name):
+            return self._augment_name(node, target, sign)
+        if isinstance(target, ast.Subscript):
+            if isinstance(target.slice, ast.Slice):
+                self.error(node, "augmented assignment to a slice is not available")
+                return node
+            change = call(
+                "_augitem_", self.visit(target.value), self.visit(target.slice), constant(sign), self.visit(node.value)
+            )
+            return placed(ast.Expr(change), node)
+        self.check_attribute(target)
+        change = call("_augattr_", self.visit(target.value), constant(target.attr), constant(sign), self.visit(node.value))
+        return placed(ast.Expr(change), node)
+
+    def _augment_name(self, node: ast.AugAssign, target: ast.Name, sign: str) -> ast.stmt:
+        node = self.node_contents_visit(node)
+        value = node.value
+        is_number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
+        if isinstance(node.op, _NO_GUARD_IN_PLACE) or (is_number and isinstance(node.op, ast.Add | ast.Sub)):
+            return node
+        change: ast.expr = call("_augment_", constant(sign), load(target.id), value)
+        if isinstance(node.op, ast.Add | ast.Sub) and is_simple(value):
+            plain = ast.BinOp(load(target.id), node.op, again(value))
+            change = ast.IfExp(is_type(load(target.id), "_int_"), plain, change)
+        return placed(ast.Assign([store(target.id)], change), node)
+
+    def visit_Delete(self, node: ast.Delete) -> ast.AST:
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    # Control flow.
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        for jump in _jumps_out(node.finalbody):
+            word = type(jump).__name__.lower()
+            self.error(jump, f"'{word}' that leaves a finally block is not available: it would swallow errors")
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        self.check_name(node, node.name)
+        if node.name in UNASSIGNABLE:
+            self.error(node, f"'{node.name}' cannot be given another value")
+        if node.type is None:
+            # a bare except would catch what stops the script
+            node.type = ast.copy_location(ast.Name("Exception", ast.Load()), node)
+            node = self.node_contents_visit(node)
+            node.type = placed(load("_Exception_"), node)
+            return node
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        node = self.node_contents_visit(node)
+        for item in node.items:
+            item.context_expr = placed(call("_with_", item.context_expr), item.context_expr)
+        return node
+
+    # Functions and classes.
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.check_name(node, node.name, allow_magic_methods=True)
+        if node.name in UNASSIGNABLE:
+            self.error(node, f"'{node.name}' cannot be given another value")
+        self._check_arguments(node)
+        node.returns = None
+        if getattr(node, "type_params", None):
+            self.error(node, "type parameters are not available")
+        yields = _own_yields(node)
+        self._in_class.append(False)
+        try:
+            node = self.node_contents_visit(node)
+        finally:
+            self._in_class.pop()
+        if yields:
+            returns = any(isinstance(n, ast.Return) and n.value is not None for n in _own_nodes(node.body))
+            node.decorator_list.append(placed(load("_returning_" if returns else "_generator_"), node))
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self._check_arguments(node)
+        if any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(node.body)):
+            self.error(node, "yield in a lambda is not available")
+        self._in_class.append(False)
+        try:
+            return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        finally:
+            self._in_class.pop()
+
+    def _check_arguments(self, node: ast.FunctionDef | ast.Lambda) -> None:
+        arguments = node.args
+        for argument in (
+            *arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg
+        ):  # fmt: skip
+            if argument is not None:
+                self.check_name(argument, argument.arg)
+                if argument.arg in UNASSIGNABLE:
+                    self.error(argument, f"'{argument.arg}' cannot be given another value")
+                argument.annotation = None
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.check_name(node, node.name)
+        if node.keywords:
+            self.error(node, "class keyword arguments (metaclass=…) are not available")
+        if getattr(node, "type_params", None):
+            self.error(node, "type parameters are not available")
+        self._in_class.append(True)
+        self._fields.append([])
+        try:
+            node = self.node_contents_visit(node)
+        finally:
+            self._in_class.pop()
+            fields = self._fields.pop()
+        node.keywords = [ast.keyword("metaclass", load("_ScriptClass_"))]
+        if fields:
+            names = ast.Tuple([constant(name) for name in fields], ast.Load())
+            node.body.append(ast.Assign([store("_fields_")], names))
+        return placed(node, node)
+
+    def visit_Global(self, node: ast.Global) -> ast.AST:
+        for name in node.names:
+            self.check_name(node, name)
+            if name in UNASSIGNABLE:
+                self.error(node, f"'{name}' cannot be given another value")
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
+        for name in node.names:
+            self.check_name(node, name)
+        return node
+
+    # Match.
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = visit_Match
+
+    def visit_MatchAs(self, node: Any) -> ast.AST:
+        name = getattr(node, "name", None) or getattr(node, "rest", None)
+        self.check_name(node, name)
+        if name in UNASSIGNABLE:
+            self.error(node, f"'{name}' cannot be given another value")
+        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+
+    visit_MatchStar = visit_MatchMapping = visit_MatchAs
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
+        value = node.value
+        if isinstance(value, ast.UnaryOp):
+            value = value.operand
+        if not isinstance(value, ast.Constant):
+            self.error(node, "only constants are available as values in a pattern")
+        return node
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        kind = node.cls
+        known = isinstance(kind, ast.Name) and kind.id in PATTERN_CLASSES
+        if not known or len(node.patterns) > 1 or node.kwd_attrs:
+            self.error(node, f"class patterns are only available for {', '.join(sorted(PATTERN_CLASSES))}")
+            return node
+        node.cls = placed(load(f"_t_{kind.id}_"), kind)  # type: ignore[attr-defined]
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        return node
+
+    # Imports.
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        for alias in node.names:
+            if alias.name not in self._importable:
+                self._refuse_module(node, alias.name)
+            self.check_name(node, alias.asname)
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        module = node.module or ""
+        offered = None if node.level else self._importable.get(module)
+        if offered is None:
+            self._refuse_module(node, "." * node.level + module)
+            return node
+        for alias in node.names:
+            if alias.name not in offered:
+                what = "import *" if alias.name == "*" else f"'{alias.name}'"
+                names = ", ".join(sorted(offered))
+                self.error(node, f"{what} is not available in module '{module}' (available: {names})")
+            self.check_name(node, alias.asname or alias.name)
+        return node
+
+    def _refuse_module(self, node: ast.AST, name: str) -> None:
+        names = ", ".join(sorted(self._importable))
+        self.error(node, f"module '{name}' is not available (available: {names})")
+
+
+def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """All nodes of a function's body, not those of functions and classes in it."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            stack.extend(ast.iter_child_nodes(node))
+
+
+def _own_yields(node: ast.FunctionDef) -> bool:
+    return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _own_nodes(node.body))
+
+
+def _jumps_out(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Return, break and continue that leave these statements."""
+    stack: list[tuple[ast.AST, bool]] = [(statement, False) for statement in body]
+    while stack:
+        node, in_loop = stack.pop()
+        if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not in_loop):
+            yield node
+        if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        is_loop = isinstance(node, ast.For | ast.While)
+        for child in ast.iter_child_nodes(node):
+            in_else = is_loop and child in node.orelse  # type: ignore[attr-defined]
+            stack.append((child, in_loop if in_else else in_loop or is_loop))
