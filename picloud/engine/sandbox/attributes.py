@@ -1,6 +1,7 @@
 """Which attributes scripts may read, per exact type: everything else does not exist for them.
 
-A table entry is DIRECT (the attribute itself is harmless) or a function that takes the value first and guards one method.
+A table entry is DIRECT (the attribute itself is harmless), or a function that takes the value first and guards one
+method.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
 """Instances. Types of optional packages are added where they are wrapped (re.Match)."""
 
 CLASS_ATTRIBUTES: Final[dict[type, frozenset[str]]] = {
-    datetime.datetime: frozenset("now utcnow today fromisoformat fromtimestamp strptime combine fromordinal min max".split()),
+    datetime.datetime: frozenset(
+        "now utcnow today fromisoformat fromtimestamp strptime combine fromordinal min max".split()
+    ),
     datetime.date: frozenset("today fromisoformat fromtimestamp fromordinal min max".split()),
     datetime.time: frozenset(["fromisoformat", "min", "max"]),
     datetime.timedelta: frozenset(["min", "max", "resolution"]),

@@ -239,4 +239,3 @@ def int_from_bytes(data: Any, byteorder: str = "big", *, signed: bool = False) -
     if len(data) > MAX_INT_BITS // 8:
         raise LimitError(f"the integer has more than {MAX_INT_BITS} bits")
     return int.from_bytes(data, "little" if byteorder == "little" else "big", signed=bool(signed))
-

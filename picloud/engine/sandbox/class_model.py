@@ -60,4 +60,4 @@ def script_defines(kind: type, name: str) -> bool:
 EXCEPTION_ATTRIBUTES = frozenset(
     name for kind in BUILTIN_EXCEPTIONS for name in dir(kind) if not name.startswith("_")
 ) | {"obj", "mro", "with_traceback", "add_note", "exceptions", "object"}
-"""Attributes that C gives to exceptions (and `mro` to classes): some lead out, so a script reads none but `args` natively."""
+"""Attributes that C gives to exceptions (and `mro` to classes): some lead out, so a script reads none but `args`."""

@@ -25,9 +25,7 @@ from picloud.errors import ScriptInvalid
 from picloud.types import Fault
 
 SDK_MODULE: Final = "picloud.sdk"
-SDK_NAMES: Final = frozenset(
-    "queue invoke invoke_async retry log kv secrets http Response SDK_VERSION".split()
-)
+SDK_NAMES: Final = frozenset("queue invoke invoke_async retry log kv secrets http Response SDK_VERSION".split())
 _MAX_LITERAL_BITS: Final = 64 * 1024
 
 
@@ -51,7 +49,9 @@ def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NA
     filename = f"<script {name} {digest[:12]}>"
     try:
         tree = _parse(source, name, filename)
-        policy = Policy({**{module: offered_names(facade) for module, facade in MODULES.items()}, SDK_MODULE: sdk_names})
+        policy = Policy(
+            {**{module: offered_names(facade) for module, facade in MODULES.items()}, SDK_MODULE: sdk_names}
+        )
         tree = policy.visit(tree)
         if policy.faults:
             raise ScriptInvalid(name, sorted(set(policy.faults), key=lambda f: (f.line, f.column, f.message)))
@@ -147,7 +147,11 @@ def _check_size(tree: ast.Module, name: str) -> None:
             raise _refusal(name, line, f"the script is too large (more than {MAX_SOURCE_NODES} pieces of syntax)")
         if depth > MAX_SOURCE_NESTING:
             raise _refusal(name, line, f"the code is nested deeper than {MAX_SOURCE_NESTING} levels")
-        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MAX_LITERAL_BITS:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, int)
+            and node.value.bit_length() > _MAX_LITERAL_BITS
+        ):
             raise _refusal(name, line, "the number is too large")
         stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
 

@@ -1,8 +1,8 @@
 """Types that scripts get in place of the built-in ones that can crash the interpreter.
 
-Generators, deque, defaultdict and the iterators of itertools free nested chains recursively in C: some 100,000 levels are
-a segmentation fault (3.11 to 3.13, tried 2026-11). A Python subclass is freed through CPython's trashcan, which has no such
-limit; asking a chain of C iterators for its next item is C recursion too, so their nesting is counted.
+Generators, deque, defaultdict and the iterators of itertools free nested chains recursively in C: some 100,000 levels
+are a segmentation fault (3.11 to 3.13, tried 2026-11). A Python subclass is freed through CPython's trashcan, which has
+no such limit; asking a chain of C iterators for its next item is C recursion too, so their nesting is counted.
 """
 
 from __future__ import annotations

@@ -92,9 +92,7 @@ def _shape(kind: Any, kw_only: bool) -> _Shape:
     for name in fields:
         default = defaults.get(name, _MISSING)
         if type(default) in (list, dict, set):
-            raise ValueError(
-                f"mutable default {type(default)} for field {name} is not allowed: use default_factory"
-            )
+            raise ValueError(f"mutable default {type(default)} for field {name} is not allowed: use default_factory")
         if isinstance(default, FieldDefault):
             if default.default is _MISSING:
                 if name in kind.__dict__:
@@ -148,7 +146,9 @@ def _default(shape: _Shape, default: Any, name: str) -> Any:
 def _representer(shape: _Shape) -> Callable[[Any], str]:
     def represent(self: Any) -> str:
         current_meter().check()
-        return f"{type(self).__name__}({', '.join([f'{name}={to_repr(getattr(self, name))}' for name in shape.fields])})"
+        return (
+            f"{type(self).__name__}({', '.join([f'{name}={to_repr(getattr(self, name))}' for name in shape.fields])})"
+        )
 
     return represent
 
@@ -158,7 +158,7 @@ def _equality(kind: Any, shape: _Shape) -> Callable[[Any, Any], Any]:
         if type(other) is not type(self):
             return NotImplemented
         current_meter().check()
-        return all([comparable(getattr(self, name)) == getattr(other, name) for name in shape.fields])
+        return all(comparable(getattr(self, name)) == getattr(other, name) for name in shape.fields)
 
     return equals
 

@@ -242,7 +242,9 @@ def _is_readable_dunder(node: ast.Attribute) -> bool:
 def _is_atom(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return True
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_fstr_", "len", "_type_")
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_fstr_", "len", "_type_")
+    )
 
 
 def _cannot_grow(left: ast.expr, right: ast.expr, kind: type[ast.operator]) -> bool:
@@ -251,6 +253,4 @@ def _cannot_grow(left: ast.expr, right: ast.expr, kind: type[ast.operator]) -> b
         return any(numbers)
     if kind is ast.Mod:
         return numbers[0]
-    return kind is ast.Mult and any(
-        isinstance(x, ast.Constant) and type(x.value) is float for x in (left, right)
-    )
+    return kind is ast.Mult and any(isinstance(x, ast.Constant) and type(x.value) is float for x in (left, right))

@@ -89,11 +89,6 @@ class Meter:
             cell.cell_contents = True
         return cell
 
-    def drop_cell(self, cell: CellType) -> None:
-        """Set a flag that nobody needs any more: code that outlives its run (generators) dies at its next tick."""
-        cell.cell_contents = True
-        self._cells.remove(cell)
-
     def finish(self) -> None:
         """End the execution: every piece of its code that is still referenced dies at its next tick."""
         self.finished = True

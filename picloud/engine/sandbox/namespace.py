@@ -46,7 +46,7 @@ TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
 }
 """Names of types: the function that a script calls, and the real class for isinstance, type and match."""
 
-_REAL: Final[dict[Any, type]] = {function: kind for function, kind in TYPES.values()}
+_REAL: Final[dict[Any, type]] = dict(TYPES.values())
 _CALLED: Final[dict[type, Any]] = {kind: function for function, kind in TYPES.values()}
 
 FUNCTION_ATTRIBUTES.update({
@@ -132,7 +132,8 @@ def _package_of(name: str, facade: Facade) -> Facade:
 BUILTINS: Final[dict[str, Any]] = {
     **{name: function for name, (function, _) in TYPES.items()},
     **{kind.__name__: kind for kind in BUILTIN_EXCEPTIONS},
-    **{name: getattr(builtins, name) for name in "abs bin callable chr hex oct ord property staticmethod classmethod super".split()},
+    **{name: getattr(builtins, name) for name in "abs bin callable chr hex oct ord property super".split()},
+    "staticmethod": staticmethod, "classmethod": classmethod,
     "LimitError": LimitError,
     "None": None, "True": True, "False": False, "Ellipsis": ..., "NotImplemented": NotImplemented,
     "divmod": operators.divide_with_rest, "pow": operators.power, "round": functions.round_number,
@@ -171,9 +172,7 @@ def _plain_importer() -> Callable[..., Facade]:
     return importer({})
 
 
-def new_globals(
-    methods: frozenset[str], names: Mapping[str, object], modules: Mapping[str, Facade]
-) -> dict[str, Any]:
+def new_globals(methods: frozenset[str], names: Mapping[str, object], modules: Mapping[str, Facade]) -> dict[str, Any]:
     """Return fresh globals for one run of a script."""
     made = {
         "__builtins__": {**BUILTINS, "__import__": importer(modules) if modules else _plain_importer()},

@@ -88,9 +88,8 @@ def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
     if isinstance(base, int) and isinstance(exponent, int):
         if exponent > 0 and base.bit_length() * exponent > MAX_INT_BITS and base not in (-1, 0, 1):
             raise too_many_bits()
-    elif Decimal in (type(base), type(exponent)):
-        if not -MAX_DECIMAL_EXPONENT <= exponent <= MAX_DECIMAL_EXPONENT:
-            raise LimitError("the exponent of a Decimal is too large")
+    elif Decimal in (type(base), type(exponent)) and not -MAX_DECIMAL_EXPONENT <= exponent <= MAX_DECIMAL_EXPONENT:
+        raise LimitError("the exponent of a Decimal is too large")
     return base**exponent
 
 

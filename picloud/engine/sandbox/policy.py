@@ -1,6 +1,7 @@
-"""The policy: which syntax a script may use. RestrictedPython refuses every node it does not know; this says what we add.
+"""The policy: which syntax a script may use.
 
-All faults of a script are collected; the rewriting of what is allowed stands in `expressions` and here.
+RestrictedPython refuses every node that it does not know; here and in `expressions` stands what we add, and how it is
+rewritten. All faults of a script are collected.
 """
 
 from __future__ import annotations
@@ -81,9 +82,7 @@ class Policy(Expressions):
                 constant(None) if b is None else self.visit(b)
                 for b in (target.slice.lower, target.slice.upper, target.slice.step)
             ]
-            return placed(
-                ast.Expr(call("_setslice_", self.visit(target.value), *bounds, self.visit(node.value))), node
-            )
+            return placed(ast.Expr(call("_setslice_", self.visit(target.value), *bounds, self.visit(node.value))), node)
         unpacks = any(isinstance(part, ast.Starred) for t in node.targets for part in ast.walk(t))
         node = self.node_contents_visit(node)
         if unpacks:
@@ -115,7 +114,9 @@ class Policy(Expressions):
             )
             return placed(ast.Expr(change), node)
         self.check_attribute(target)
-        change = call("_augattr_", self.visit(target.value), constant(target.attr), constant(sign), self.visit(node.value))
+        change = call(
+            "_augattr_", self.visit(target.value), constant(target.attr), constant(sign), self.visit(node.value)
+        )
         return placed(ast.Expr(change), node)
 
     def _augment_name(self, node: ast.AugAssign, target: ast.Name, sign: str) -> ast.stmt:

@@ -26,16 +26,13 @@ def run_script(
 
     Raises: what the author's code raises, BudgetExceeded, EntryMissing.
     """
-    cell = meter.new_cell()
     scope = new_globals(compiled.methods, names or {}, modules or {})
-    try:
-        FunctionType(compiled.code, scope, closure=(cell,))()
-        function = scope.get(entry)
-        if type(function) is not FunctionType:
-            raise EntryMissing(f"script '{compiled.name}' defines no function {entry}(event, ctx)")
-        value = function(*args)
-        if meter.reason is not None:
-            meter.fail()
-        return value
-    finally:
-        meter.drop_cell(cell)
+    # set at the execution's end, not here: the text of an error may still run the script's own __str__
+    FunctionType(compiled.code, scope, closure=(meter.new_cell(),))()
+    function = scope.get(entry)
+    if type(function) is not FunctionType:
+        raise EntryMissing(f"script '{compiled.name}' defines no function {entry}(event, ctx)")
+    value = function(*args)
+    if meter.reason is not None:
+        meter.fail()
+    return value

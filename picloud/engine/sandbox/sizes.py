@@ -170,9 +170,7 @@ def bounded(source: Iterable[Any], limit: int = MAX_ITEMS) -> Iterable[Any]:
 
 
 def checked_items(source: Iterator[Any], limit: int, meter: Meter) -> Iterator[Any]:
-    count = 0
-    for item in source:
-        count += 1
+    for count, item in enumerate(source, start=1):
         if count > limit:
             raise LimitError(f"more than {limit} items")
         if meter.reason is not None:

@@ -107,7 +107,7 @@ def exceeded(seat: Seat, meter: Meter, now: float, rss_bytes: int) -> str | None
 
 
 def shoot(seat: Seat, meter: Meter) -> None:
-    """Raise BudgetExceeded in the script's thread: the second line, for code without ticks and for host code that loops.
+    """Raise BudgetExceeded in the script's thread: the second line, for code without ticks and looping host code.
 
     The shot is announced before the seat is looked at again, so that Seat can wait for it to land and take it back.
     """
@@ -171,5 +171,3 @@ class Seat:
             time.sleep(0)
         if meter.shots:
             set_async_exception(self.thread_id, None)
-
-
