@@ -75,9 +75,7 @@ async def deploy(app: str) -> Response:
     body = await read_model(DeploymentBody)
     manifest = _manifest(app, body)
     check_manifest(manifest)
-    await trio.to_thread.run_sync(
-        partial(check_scripts, manifest, node().compile_script), abandon_on_cancel=True
-    )
+    await trio.to_thread.run_sync(partial(check_scripts, manifest, node().compile_script), abandon_on_cancel=True)
     async with node().pool.connection() as conn:
         diff = await apply_deployment(conn, manifest, dry_run=body.dry_run)
     if not body.dry_run:

@@ -359,8 +359,8 @@ def _explain(error: OSError, home: Path) -> str:
 def _explain_failed_start(said: str, data: Path, binaries: Path) -> str:
     if versions := _WRONG_VERSION.search(said):
         return (
-            f"{data} was made by PostgreSQL {versions[1]} and {binaries} is version {versions[2]}: set PICLOUD_PG_BIN to "
-            f"the folder of version {versions[1]}, or move the data with pg_dump or pg_upgrade"
+            f"{data} was made by PostgreSQL {versions[1]} and {binaries} is version {versions[2]}: set PICLOUD_PG_BIN "
+            f"to the folder of version {versions[1]}, or move the data with pg_dump or pg_upgrade"
         )
     if "No space left on device" in said:
         return f"PostgreSQL cannot start: no space left for {data}; its log says:\n{said}"

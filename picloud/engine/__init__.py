@@ -1,8 +1,8 @@
 """The engine: runs handlers. It knows no database and no event loop; what it needs of the world is handed to it.
 
 Reader's map: `engine` runs slices of jobs on the threads it is given; `execution` is one script with its event, and
-what it invokes; `effects` is what it asks for; `bridges` is the SDK as that execution sees it; `author_errors` says what
-went wrong in the author's terms; `sandbox` compiles and runs the code.
+what it invokes; `effects` is what it asks for; `bridges` is the SDK as that execution sees it; `author_errors` says
+what went wrong in the author's terms; `sandbox` compiles and runs the code.
 """
 
 from picloud.engine.engine import Engine

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from picloud.engine.logs import clean_text
-from picloud.engine.sandbox import CompiledScript, error_message, error_type, script_frames
+from picloud.engine.sandbox import CompiledScript, ScriptFrame, error_message, error_type, script_frames
 from picloud.types import ErrorFrame, ScriptError
 
 MAX_MESSAGE_CHARS = 2000
@@ -41,7 +41,7 @@ def _build(error: BaseException, kind: str, message: str, script: CompiledScript
         ErrorFrame(
             scripts[frame.filename].name, frame.line, frame.function, _source(scripts[frame.filename], frame.line)
         )
-        for frame in _ends(list(script_frames(error)))
+        for frame in _ends(script_frames(error))
         if frame.filename in scripts
     ]
     own = next((frame for frame in reversed(frames) if frame.script == script.name), None)
@@ -54,10 +54,10 @@ def _build(error: BaseException, kind: str, message: str, script: CompiledScript
     )
 
 
-def _ends(frames: list[object]) -> list[object]:
+def _ends(frames: Sequence[ScriptFrame]) -> Sequence[ScriptFrame]:
     if len(frames) <= OUTERMOST_FRAMES + INNERMOST_FRAMES:
         return frames
-    return frames[:OUTERMOST_FRAMES] + frames[-INNERMOST_FRAMES:]
+    return [*frames[:OUTERMOST_FRAMES], *frames[-INNERMOST_FRAMES:]]
 
 
 def _place(error: ScriptError, script: CompiledScript) -> str:

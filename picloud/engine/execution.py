@@ -35,6 +35,7 @@ class Run:
     """What the execution of a job and all that it invokes have in common: meter, effects, logs."""
 
     __slots__ = ("_engine", "_logs", "job", "log", "meter", "queue", "retry", "root_id", "scripts", "unit")
+    root_id: ExecutionId
 
     def __init__(self, engine: Engine, job: Job) -> None:
         # weak: a script's leftovers (a generator, an exception) must not keep an engine that was shut down

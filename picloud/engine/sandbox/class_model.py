@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 ALLOWED_METHODS = frozenset(
     "__init__ __repr__ __str__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __contains__ __len__ __iter__ __next__"
@@ -35,7 +35,7 @@ def allow_as_base(kind: type[Exception]) -> None:
 class ScriptClass(type):
     """The class of every class that a script defines."""
 
-    def __new__(mcls, name: str, bases: tuple[Any, ...], namespace: dict[str, Any]) -> Self:
+    def __new__(mcls, name: str, bases: tuple[Any, ...], namespace: dict[str, Any]) -> ScriptClass:
         for base in bases:
             if type(base) is not ScriptClass and not (isinstance(base, type) and base in _bases):
                 raise TypeError(f"class {name}: only classes of this script and exceptions can be bases")

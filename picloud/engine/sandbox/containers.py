@@ -75,7 +75,7 @@ class Generated(Lazy):
     _generator: Generator[Any, Any, Any]
     _sandbox_attrs_ = frozenset(["close", "send"])
 
-    def __new__(cls, source: Generator[Any, Any, Any]) -> Self:  # type: ignore[override]
+    def __new__(cls, source: Generator[Any, Any, Any]) -> Self:
         self = super().__new__(cls, source)
         self._generator = source
         return self

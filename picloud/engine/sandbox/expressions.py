@@ -24,7 +24,7 @@ HIDDEN_CALLS: Final = frozenset(
 READABLE_DUNDERS: Final = frozenset({"__name__"})
 
 
-class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
+class Expressions(RestrictingNodeTransformer):
     """Rewrites expressions. `methods` collects the names of methods called, for their tables."""
 
     methods: set[str]
@@ -188,7 +188,7 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self._refuse_unpacking(node.elt)
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         self._refuse_unpacking(node.elt)
@@ -211,11 +211,11 @@ class Expressions(RestrictingNodeTransformer):  # type: ignore[misc]
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         if node.is_async:
             self.error(node.target, "async comprehensions are not available")
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     def guard_iter(self, node: ast.AST) -> ast.AST:
         """Iteration needs no guard: scripts hold no proxies."""
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         parts = [part if isinstance(part, ast.Constant) else self._field(part) for part in node.values]

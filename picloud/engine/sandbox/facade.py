@@ -10,6 +10,8 @@ class Facade:
     """Attributes that can be read and nothing else."""
 
     __slots__ = ("__dict__", "_name", "_offered")
+    _name: str
+    _offered: frozenset[str]
 
     def __init__(self, name: str, attributes: Mapping[str, Any]) -> None:
         object.__setattr__(self, "_name", name)
@@ -28,5 +30,4 @@ class Facade:
 
 def offered_names(facade: Facade) -> frozenset[str]:
     """Return what scripts may read of it and import from it."""
-    names: frozenset[str] = facade._offered
-    return names
+    return facade._offered

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from picloud.engine.sandbox.syntax_tree import call, load, placed, store
+from picloud.engine.sandbox.syntax_tree import call, load, placed
 
 FLAG = "_stop_"
 MODULE = "_module_"
@@ -60,16 +60,11 @@ def enclose(tree: ast.Module) -> ast.Module:
     names = sorted(_bound_names(tree.body))
     body: list[ast.stmt] = [ast.Global(names)] if names else []
     body += [_tick(tree.body[0]) if tree.body else ast.Pass(), *tree.body]
-    module = ast.FunctionDef(MODULE, _no_arguments(), body, [], type_params=[])
-    maker = ast.FunctionDef(
-        "_maker_", _no_arguments(), [ast.Assign([store(FLAG)], ast.Constant(False)), module], [], type_params=[]
-    )
-    enclosed = ast.Module([maker], [])
-    return ast.fix_missing_locations(enclosed)
-
-
-def _no_arguments() -> ast.arguments:
-    return ast.arguments([], [], None, [], [], None, [])
+    template = ast.parse(f"def _maker_():\n {FLAG} = False\n def {MODULE}(): pass")
+    (maker,) = template.body
+    module = maker.body[1]  # type: ignore[attr-defined]
+    module.body = body
+    return ast.fix_missing_locations(template)
 
 
 def _tick(at: ast.AST) -> ast.stmt:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from picloud.engine.sandbox.class_model import ScriptClass
@@ -18,7 +18,7 @@ from picloud.engine.sandbox.containers import (
     nesting_above,
 )
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import ticking
+from picloud.engine.sandbox.sizes import comparable, ticking
 
 
 def generator_function(function: Callable[..., Any]) -> Callable[..., Generated]:
@@ -78,7 +78,7 @@ def filtered(function: Any, iterable: Any) -> Generated:
     return Generated(_filter(function, iter(iterable)))
 
 
-def _filter(function: Any, source: Iterator[Any]) -> Iterator[Any]:
+def _filter(function: Any, source: Iterator[Any]) -> Generator[Any, None, None]:
     for item in ticking(source):
         if item if function is None else function(item):
             yield item
@@ -96,13 +96,21 @@ def backwards(sequence: Any) -> Lazy:
 def to_iterator(iterable: Any, *sentinel: Any) -> Any:
     """iter(): an iterator of a script's class is its own, everything else is wrapped."""
     if sentinel:
-        raise TypeError("iter() with a sentinel is not available: use a while loop")
+        return Generated(_until(iterable, *sentinel))
     if type(iterable) in ITERATOR_TYPES:
         return iterable
     iterator = iter(iterable)
     if type(iterator) in ITERATOR_TYPES or type(type(iterator)) is ScriptClass:
         return iterator
     return Lazy(iterator)
+
+
+def _until(function: Callable[[], Any], sentinel: Any) -> Generator[Any, None, None]:
+    meter = current_meter()
+    while comparable(value := function()) != sentinel:
+        if meter.reason is not None or meter.finished:
+            meter.fail()
+        yield value
 
 
 def next_item(iterator: Any, *default: Any) -> Any:

@@ -29,7 +29,7 @@ from picloud.engine.sandbox.modules import MODULES
 from picloud.engine.sandbox.sizes import ATOMS, bounded, comparable, hashable, sized_result
 from picloud.engine.sandbox.stops import LimitError
 
-ATTRIBUTES[type(regex.match("a", "a"))] = direct("start end span pos endpos lastindex lastgroup group groups groupdict")  # type: ignore[index]
+ATTRIBUTES[type(regex.match("a", "a"))] = direct("start end span pos endpos lastindex lastgroup group groups groupdict")
 allow_as_base(LimitError)
 
 TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
@@ -49,12 +49,10 @@ TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
 _REAL: Final[dict[Any, type]] = dict(TYPES.values())
 _CALLED: Final[dict[type, Any]] = {kind: function for function, kind in TYPES.values()}
 
-FUNCTION_ATTRIBUTES.update({
-    functions.to_dict: {"fromkeys": functions.dict_from_keys},
-    functions.to_int: {"from_bytes": functions.int_from_bytes},
-    functions.to_bytes: {"fromhex": lambda digits: sized_result(bytes.fromhex(digits))},
-    text.to_text: {"maketrans": lambda *tables: str.maketrans(*tables)},
-})  # fmt: skip
+FUNCTION_ATTRIBUTES[functions.to_dict] = {"fromkeys": functions.dict_from_keys}
+FUNCTION_ATTRIBUTES[functions.to_int] = {"from_bytes": functions.int_from_bytes}
+FUNCTION_ATTRIBUTES[functions.to_bytes] = {"fromhex": lambda digits: sized_result(bytes.fromhex(digits))}
+FUNCTION_ATTRIBUTES[text.to_text] = {"maketrans": lambda *tables: str.maketrans(*tables)}
 for _name, (_function, _kind) in TYPES.items():
     if _function is not bool:
         FUNCTION_ATTRIBUTES.setdefault(_function, {})["__name__"] = _name

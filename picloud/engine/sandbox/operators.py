@@ -123,7 +123,8 @@ def floor_divide(a: Any, b: Any) -> Any:
 
 def divide_with_rest(a: Any, b: Any) -> tuple[Any, Any]:
     _divisible(a, b)
-    return divmod(a, b)
+    quotient, rest = divmod(a, b)
+    return quotient, rest
 
 
 def _set_operator(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -132,7 +132,7 @@ class Policy(Expressions):
         return placed(ast.Assign([store(target.id)], change), node)
 
     def visit_Delete(self, node: ast.Delete) -> ast.AST:
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     # Control flow.
 
@@ -140,7 +140,7 @@ class Policy(Expressions):
         for jump in _jumps_out(node.finalbody):
             word = type(jump).__name__.lower()
             self.error(jump, f"'{word}' that leaves a finally block is not available: it would swallow errors")
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.check_name(node, node.name)
@@ -152,7 +152,7 @@ class Policy(Expressions):
             node = self.node_contents_visit(node)
             node.type = placed(load("_Exception_"), node)
             return node
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     def visit_With(self, node: ast.With) -> ast.AST:
         node = self.node_contents_visit(node)
@@ -187,7 +187,7 @@ class Policy(Expressions):
             self.error(node, "yield in a lambda is not available")
         self._in_class.append(False)
         try:
-            return self.node_contents_visit(node)  # type: ignore[no-any-return]
+            return self.node_contents_visit(node)
         finally:
             self._in_class.pop()
 
@@ -203,10 +203,10 @@ class Policy(Expressions):
                 argument.annotation = None
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self.check_name(node, node.name)
@@ -241,17 +241,17 @@ class Policy(Expressions):
 
     # Match.
 
-    def visit_Match(self, node: ast.Match) -> ast.AST:
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+    def visit_Match(self, node: Any) -> Any:
+        return self.node_contents_visit(node)
 
     visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = visit_Match
 
-    def visit_MatchAs(self, node: Any) -> ast.AST:
+    def visit_MatchAs(self, node: Any) -> Any:
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         self.check_name(node, name)
         if name in UNASSIGNABLE:
             self.error(node, f"'{name}' cannot be given another value")
-        return self.node_contents_visit(node)  # type: ignore[no-any-return]
+        return self.node_contents_visit(node)
 
     visit_MatchStar = visit_MatchMapping = visit_MatchAs
 

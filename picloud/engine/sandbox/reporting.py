@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.text import to_repr, to_text
 
 MAX_MESSAGE = 2000
@@ -57,16 +56,10 @@ def script_line(error: BaseException, filename: str) -> int | None:
 
 
 def safe_str(value: Any) -> str:
-    """Return a value as text, or why it has none."""
-    try:
-        return to_text(value)
-    except LimitError as refused:
-        return f"<{refused}>"
+    """Return a value as text. Raises: LimitError for one that is too large to show."""
+    return to_text(value)
 
 
 def safe_repr(value: Any) -> str:
-    """Return a value's repr, or why it has none."""
-    try:
-        return to_repr(value)
-    except LimitError as refused:
-        return f"<{refused}>"
+    """Return a value's repr. Raises: LimitError for one that is too large to show."""
+    return to_repr(value)

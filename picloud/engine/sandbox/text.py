@@ -53,7 +53,7 @@ def error_mode(name: object) -> str:
 
 def to_text(value: Any = "", encoding_name: object = None, errors: object = "strict") -> str:
     """str() for scripts."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind is str and encoding_name is None:
         return value  # type: ignore[no-any-return]
     if encoding_name is not None:
@@ -66,9 +66,9 @@ def to_text(value: Any = "", encoding_name: object = None, errors: object = "str
         return sized_result(str(value))  # type: ignore[no-any-return]
     if type(kind) is ScriptClass:
         if script_defines(kind, "__str__"):
-            return _text_from(kind.__str__(value), "__str__")
+            return _text_from(value.__str__(), "__str__")
         if script_defines(kind, "__repr__"):
-            return _text_from(kind.__repr__(value), "__repr__")
+            return _text_from(value.__repr__(), "__repr__")
     if isinstance(value, BaseException):
         return _error_text(value)
     return to_repr(value)
@@ -92,7 +92,7 @@ def _error_text(error: BaseException) -> str:
 
 def to_repr(value: Any) -> str:
     """repr() for scripts."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in TEXTS and len(value) > CHARGE_FROM:
         expect_text(len(value) * 4)
     if kind in ATOMS:
@@ -104,11 +104,11 @@ def to_repr(value: Any) -> str:
 
 
 def _object_repr(value: Any) -> str:
-    kind = type(value)
+    kind: Any = type(value)
     if isinstance(value, type):
         return f"<class '{value.__name__}'>"
     if type(kind) is ScriptClass and script_defines(kind, "__repr__"):
-        return _text_from(kind.__repr__(value), "__repr__")
+        return _text_from(value.__repr__(), "__repr__")
     if isinstance(value, BaseException):
         return sized_result(f"{kind.__name__}({', '.join([to_repr(a) for a in value.args])})")  # type: ignore[no-any-return]
     if kind is range or kind is BigRange:
@@ -140,7 +140,7 @@ _CONTAINERS = SEQUENCES | MAPPINGS | VIEWS
 
 
 def _container_repr(value: Any, depth: int) -> str:
-    kind = type(value)
+    kind: Any = type(value)
     if kind in ATOMS:
         return repr(value)
     if kind not in _CONTAINERS:
@@ -197,7 +197,7 @@ def check_spec(spec: object) -> str:
 def format_value(value: Any, spec: object = "") -> str:
     """format() for scripts."""
     spec = check_spec(spec)
-    kind = type(value)
+    kind: Any = type(value)
     if not spec:
         return to_text(value)
     if kind in _DATES:

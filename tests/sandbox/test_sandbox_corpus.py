@@ -1,0 +1,60 @@
+"""Every known attack, through the product's own engine: none gets out, hangs, crashes us or stalls the loop."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+ATTACKS = sorted((HERE / "corpus").glob("*.py"))
+WORKERS = 2
+LIMIT = 0.6 + 1.0
+"""Seconds: the worker's wall limit, and a second."""
+WORST_STALL = 0.5
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, dict[str, Any]]:
+    """What became of each script."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        shares = pool.map(run_share, [ATTACKS[at::WORKERS] for at in range(WORKERS)])
+    return {name: found for share in shares for name, found in share.items()}
+
+
+def run_share(paths: list[Path]) -> dict[str, dict[str, Any]]:
+    """Run scripts in a process; go on behind one that ended the process."""
+    found: dict[str, dict[str, Any]] = {}
+    while paths:
+        done = subprocess.run(
+            [sys.executable, str(HERE / "corpus_worker.py")],
+            input="\n".join(map(str, paths)),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        for line in done.stdout.splitlines():
+            entry = json.loads(line)
+            found.setdefault(entry["script"], {"how": "crashed", "text": done.stderr[-500:]}).update(entry)
+        crashed = [name for name, entry in found.items() if entry["how"] == "crashed" and "seconds" not in entry]
+        last = crashed[-1] if crashed else None
+        paths = [p for p in paths if p.stem not in found] if last else []
+        assert last or done.returncode == 0, done.stderr
+    return found
+
+
+@pytest.mark.parametrize("name", [path.stem for path in ATTACKS])
+def test_attack_is_blocked(name: str, results: dict[str, dict[str, Any]]) -> None:
+    found = results[name]
+    assert found["how"] != "crashed", found
+    assert found["how"] in ("rejected", "failed") or found["text"] == "blocked", found
+    assert found["seconds"] < LIMIT * (2 if name.startswith("leak_") else 1), found
+    assert found["late"] < WORST_STALL, found
+    if "expected: rejected at compile" in (HERE / "corpus" / f"{name}.py").read_text().split("\n", 1)[0]:
+        assert found["how"] == "rejected", found
