@@ -77,7 +77,7 @@ def _open_database(settings: Settings, stack: ExitStack) -> _DatabaseChoice:
         return _DatabaseChoice(settings.database_url, redact_dsn(settings.database_url), None)
     from picloud.db.embedded import EmbeddedPostgres
 
-    embedded = EmbeddedPostgres(settings.home)
+    embedded = EmbeddedPostgres(settings.home, binaries=settings.pg_bin)
     stack.callback(embedded.stop)
     with ThreadPoolExecutor(1) as beside:
         dsn = beside.submit(embedded.start)

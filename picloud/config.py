@@ -20,7 +20,7 @@ from picloud.errors import InvalidSetting
 PREFIX = "PICLOUD_"
 FILE_NAME = "picloud.toml"
 
-_READ_ELSEWHERE = frozenset({"PICLOUD_HOME", "PICLOUD_URL", "PICLOUD_TOKEN", "PICLOUD_PG_BIN"})
+_READ_ELSEWHERE = frozenset({"PICLOUD_HOME", "PICLOUD_URL", "PICLOUD_TOKEN"})
 """Variables of ours that are not settings of a node: where the data is, and what the command line talks to."""
 
 
@@ -35,6 +35,8 @@ class Settings(BaseModel):
     """PostgreSQL to use; None: the embedded one. From DATABASE_URL."""
     listen_database_url: str | None = Field(default=None, repr=False)
     """Direct connection for LISTEN, where DATABASE_URL goes through a transaction-pooling proxy."""
+    pg_bin: Path | None = None
+    """Folder of other PostgreSQL programs for the embedded server."""
 
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)

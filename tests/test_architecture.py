@@ -31,7 +31,7 @@ FOUNDATION = {
 }  # fmt: skip
 MAY_READ_ENVIRONMENT = {
     "picloud/config.py",
-    "picloud/db/binaries.py",  # PICLOUD_PG_BIN and PATH: where programs are, not a setting
+    "picloud/db/binaries.py",  # PATH: where programs are, not a setting
     "picloud/db/cluster.py",  # the environment of child processes
     "picloud/db/embedded.py",
     "picloud/db/server_user.py",

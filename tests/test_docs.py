@@ -32,7 +32,7 @@ def test_setting_is_in_the_readme(name: str) -> None:
 
 def test_readme_names_no_setting_that_is_not_there() -> None:
     known = {f"PICLOUD_{name.upper()}" for name in Settings.model_fields}
-    known |= {"PICLOUD_URL", "PICLOUD_TOKEN", "PICLOUD_PG_BIN", "PICLOUD_TEST_CHAOS"}
+    known |= {"PICLOUD_URL", "PICLOUD_TOKEN", "PICLOUD_TEST_CHAOS"}
     assert set(re.findall(r"PICLOUD_[A-Z_]*[A-Z]", README)) <= known
 
 

@@ -87,7 +87,7 @@ def _embedded(home: Path | None) -> EmbeddedPostgres:
         raise DatabaseMisconfigured(
             f"DATABASE_URL is set ({redact_dsn(settings.database_url)}): the embedded PostgreSQL is not used"
         )
-    return EmbeddedPostgres(settings.home)
+    return EmbeddedPostgres(settings.home, binaries=settings.pg_bin)
 
 
 def _show(status: ServerStatus, as_json: bool) -> None:

@@ -28,7 +28,7 @@ def open_database(home: Path | None) -> Iterator[str]:
         return
     from picloud.db.embedded import EmbeddedPostgres
 
-    postgres = EmbeddedPostgres(settings.home)
+    postgres = EmbeddedPostgres(settings.home, binaries=settings.pg_bin)
     dsn = postgres.start()
     try:
         yield dsn

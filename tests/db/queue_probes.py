@@ -89,7 +89,8 @@ class Queue:
     async def age_claims(self, seconds: float) -> None:
         """Let every lease be older, by the database's clock."""
         await self.conn.execute(
-            "update queue_messages set claimed_at = claimed_at - make_interval(secs => %s) where claim_token is not null",
+            "update queue_messages set claimed_at = claimed_at - make_interval(secs => %s) "
+            "where claim_token is not null",
             (seconds,),
         )
 

@@ -83,9 +83,7 @@ async def test_dedup_key_yields_the_first_messages_id_and_never_stops_the_others
 
 
 async def test_same_dedup_key_in_two_queues_is_two_messages(queue: Queue) -> None:
-    sent = await insert_messages(
-        queue.conn, queue.app.id, [message("a", dedup_key="k"), message("b", dedup_key="k")]
-    )
+    sent = await insert_messages(queue.conn, queue.app.id, [message("a", dedup_key="k"), message("b", dedup_key="k")])
     assert [one.is_new for one in sent] == [True, True]
 
 
@@ -239,9 +237,7 @@ async def test_queue_receive_dead_letters_after_max_attempts(queue: Queue) -> No
     import json
 
     failure = (claimed.ids[0], json.dumps(error_json(error)))
-    died = await dead_letter_messages(
-        queue.conn, claimed.token, [failure], trigger_id=trigger.id, script_name="work"
-    )
+    died = await dead_letter_messages(queue.conn, claimed.token, [failure], trigger_id=trigger.id, script_name="work")
     assert died == 1
     assert await queue.counts() == (0, 0, 0, 1)
     (dead,) = await list_dead_letters(queue.conn, queue.app.id)
