@@ -4,6 +4,8 @@ from __future__ import annotations
 
 GROWTH = 4
 """At most so many times larger from one batch to the next."""
+SHORTEST = 1e-9
+"""Seconds; no clock is finer."""
 
 
 class BatchSize:
@@ -24,5 +26,5 @@ class BatchSize:
         """Note that `count` messages took `seconds` of a worker thread."""
         if count == 0:
             return
-        wanted = int(self._fits * count / seconds) if seconds > 0 else self.largest
-        self.current = max(1, min(wanted, self.current * GROWTH, self.largest))
+        wanted = min(self._fits * count / max(seconds, SHORTEST), self.largest)
+        self.current = max(1, min(int(wanted), self.current * GROWTH))

@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import trio
+from hypothesis.configuration import set_hypothesis_home_dir
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from uuid_utils.compat import uuid7
@@ -20,6 +21,13 @@ from picloud.db.migrate import migrate
 from picloud.db.pool import Pool
 
 TEMPLATE = "picloud_template"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what Hypothesis stores out of the repository: an example that failed once belongs in a test."""
+    folder = tempfile.mkdtemp(prefix="picloud-hypothesis-")
+    set_hypothesis_home_dir(folder)
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.fixture

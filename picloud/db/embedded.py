@@ -143,8 +143,7 @@ class EmbeddedPostgres:
 
         Also revives a server that died. With `keep` the server outlives this process and every later user.
         """
-        with self._exclusive():
-            self._sharing.begin_use()
+        with self._exclusive(), self._sharing.using():
             postmaster = self._find_server()
             if postmaster is None:
                 postmaster = self._start_server()

@@ -25,11 +25,22 @@ class Sharing:
             fcntl.flock(turn, fcntl.LOCK_EX)
             yield
 
-    def begin_use(self) -> None:
-        """Count as a user until `end_use` or the end of the process. Atomic: inside `exclusive`."""
-        if self._use is None:
+    @contextlib.contextmanager
+    def using(self) -> Iterator[None]:
+        """Count as a user from now on, until `end_use` or the end of the process; not when the block raises.
+
+        Atomic: inside `exclusive`.
+        """
+        is_new = self._use is None
+        if is_new:
             self._use = _open_private(self._users_file)
             fcntl.flock(self._use, fcntl.LOCK_SH)
+        try:
+            yield
+        except BaseException:
+            if is_new:
+                self.end_use()
+            raise
 
     def end_use(self) -> bool:
         """Stop counting as a user; tell whether nobody else is left. Atomic: inside `exclusive`."""

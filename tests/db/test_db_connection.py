@@ -170,7 +170,7 @@ async def test_pool_survives_an_immediate_restart_of_the_server(reachable_dir: o
     server = EmbeddedPostgres(home, settings={"fsync": "off"})
     dsn = await trio.to_thread.run_sync(server.start)
     try:
-        async with Pool(dsn, 2, acquire_timeout=20.0) as pool:
+        async with Pool(dsn, 2, acquire_timeout=1.0) as pool:
             await pool.ping()
             await trio.to_thread.run_sync(kill_postmaster, home)
             with pytest.raises(DatabaseUnavailable):

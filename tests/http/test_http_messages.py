@@ -199,7 +199,7 @@ async def wait_for_blocked(api: Api, count: int) -> None:
     query = "select count(*)::int from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     async with api.node.pool.connection() as conn:
         with trio.fail_after(5):
-            while (await (await conn.execute(query)).fetchone()) != (count,):  # noqa: ASYNC110
+            while (await (await conn.execute(query)).fetchone()) != (count,):
                 await trio.sleep(0.02)
 
 

@@ -57,7 +57,7 @@ async def served(api: Api) -> AsyncIterator[Site]:
 
 async def wait_for_connections(site: Site, count: int) -> None:
     with trio.fail_after(5):
-        while site.server.details()["connections"] != count:  # noqa: ASYNC110
+        while site.server.details()["connections"] != count:
             await trio.sleep(0.02)
 
 

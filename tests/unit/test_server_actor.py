@@ -110,7 +110,7 @@ class Running:
 
     async def wait_until_unconnected(self) -> None:
         with trio.fail_after(5):
-            while self.server.details()["connections"]:  # noqa: ASYNC110
+            while self.server.details()["connections"]:
                 await trio.sleep(0.02)
 
     async def stop(self, within: float) -> float:
