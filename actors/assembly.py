@@ -17,10 +17,11 @@ from picloud.actors.database import Database
 from picloud.actors.handling import MessageHandling
 from picloud.actors.lane import ConsumerConfig
 from picloud.actors.library import Library
-from picloud.actors.queue_store import PoolQueueStore
+from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
 from picloud.actors.roster import Roster, name_consumer
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
+from picloud.actors.stores import PoolOutboxStore, PoolQueueStore
 from picloud.actors.wakes import QueueKey, QueueWakes
 from picloud.actors.wakeup import Wakeup, WakeupConfig
 from picloud.config import Settings
@@ -180,7 +181,26 @@ def _services(parts: Parts) -> Supervisor:
         ReclaimConfig(interval=parts.settings.queue_reclaim_interval_ms / 1000),
         on_released=partial(_wake_released, parts.wakes),
     )
-    return Supervisor("services", [ChildSpec("library", parts.library.run), ChildSpec("reclaim", reclaim.run)])
+    outbox = Outbox(
+        PoolOutboxStore(parts.pool),
+        parts.library,
+        parts.engine,
+        parts.gate,
+        parts.wakes.watch("outbox"),
+        OutboxConfig(
+            lease=max(60.0, 3 * parts.settings.execution_timeout_secs), max_depth=parts.settings.max_trigger_depth
+        ),
+        on_sent=partial(wake_for_sent, parts.wakes),
+        on_outcomes=parts.on_outcomes,
+    )
+    return Supervisor(
+        "services",
+        [
+            ChildSpec("library", parts.library.run),
+            ChildSpec("reclaim", reclaim.run),
+            ChildSpec("outbox", outbox.run, shutdown=parts.settings.drain_secs),
+        ],
+    )
 
 
 def _roster(parts: Parts) -> Roster:
@@ -221,6 +241,7 @@ async def _make_consumer(parts: Parts, trigger: QueueTrigger) -> ChildSpec:
         ConsumerConfig(slice_secs=parts.settings.slice_secs),
         on_effects=partial(wake_for_effects, parts.wakes, trigger.app_id),
         on_retry=partial(parts.wakes.wake_in, key),
+        on_dead=partial(parts.wakes.changed, "outbox"),
     )
     return ChildSpec(
         name_consumer(trigger),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 import trio
 
@@ -31,6 +32,7 @@ class Consumer:
         *,
         on_effects: Callable[[Sequence[Effect]], None],
         on_retry: Callable[[float], None],
+        on_dead: Callable[[], None] = lambda: None,
     ) -> None:
         self.trigger = trigger
         self.mailbox = wake
@@ -40,12 +42,13 @@ class Consumer:
         self.failed = 0
         self.dead_lettered = 0
         self.leases_lost = 0
-        self.last_message_at: float | None = None
+        self.last_message_at: datetime | None = None
         self.store = store
         self.handle = handle
         self.config = config
         self._on_effects = on_effects
         self._on_retry = on_retry
+        self._on_dead = on_dead
         self._lanes: list[Lane] = []
         self._more = trio.Event()
         self._touched = 0.0
@@ -83,7 +86,7 @@ class Consumer:
             "failed": self.failed,
             "dead_lettered": self.dead_lettered,
             "leases_lost": self.leases_lost,
-            "last_message_at": self.last_message_at,
+            "last_message_at": self.last_message_at and self.last_message_at.isoformat(timespec="milliseconds"),
             "draining": self.stopping,
         }
 
@@ -100,6 +103,8 @@ class Consumer:
         """Count failures, and set timers for those tried again."""
         self.failed += len(verdict.retry_ms) + len(verdict.dead)
         self.dead_lettered += len(verdict.dead)
+        if verdict.dead:
+            self._on_dead()
         if verdict.retry_ms:
             self._on_retry(min(wait for _, wait in verdict.retry_ms) / 1000)
 
@@ -110,7 +115,7 @@ class Consumer:
 
     async def note_fired(self) -> None:
         """Note that messages were handled; written to the database now and then."""
-        self.last_message_at = time.time()
+        self.last_message_at = datetime.now(UTC)
         if time.monotonic() - self._touched >= self.config.touch_interval:
             self._touched = time.monotonic()
             await self.store.touch()

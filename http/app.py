@@ -16,7 +16,18 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from picloud.errors import PicloudError
-from picloud.http import apps, dead_letters, deployment, health, messages, queues, scripts, supervisor, triggers
+from picloud.http import (
+    apps,
+    dead_letter_triggers,
+    dead_letters,
+    deployment,
+    health,
+    messages,
+    queues,
+    scripts,
+    supervisor,
+    triggers,
+)
 from picloud.http.asgi import RequestConnection
 from picloud.http.auth import TokenCheck, check_request
 from picloud.http.node import EXTENSION, Node
@@ -30,7 +41,18 @@ BODY_TIMEOUT_SECS = 60
 
 BLUEPRINTS = tuple(
     module.blueprint
-    for module in (apps, scripts, triggers, queues, messages, dead_letters, deployment, supervisor, health)
+    for module in (
+        apps,
+        scripts,
+        dead_letter_triggers,
+        triggers,
+        queues,
+        messages,
+        dead_letters,
+        deployment,
+        supervisor,
+        health,
+    )
 )
 
 _log = structlog.get_logger("picloud.http")

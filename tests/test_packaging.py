@@ -21,7 +21,7 @@ MUST_HOLD = [
     "picloud/actors/runtime/supervisor.py",
     "picloud/http/app.py",
     "picloud/migrations/0001_core.sql",
-    "picloud/migrations/0002_queues.sql",
+    "picloud/migrations/0003_dead_letter_triggers.sql",
     "picloud/db/sql/messages.sql",
     "picloud/engine/sandbox/policy.py",
     "picloud/engine/sandbox/modules/numeric.py",

@@ -71,7 +71,7 @@ async def insert_queue_trigger(
             await ensure_queue(conn, app_id, queue_name)
             return await get_queue_trigger(conn, app_id, trigger_id)
     except errors.CheckViolation as error:
-        raise _out_of_range(error) from error
+        raise explain_range(error) from error
 
 
 async def update_queue_trigger(
@@ -81,7 +81,7 @@ async def update_queue_trigger(
     try:
         cur = await conn.execute(_sql.update_queue_trigger, _values(trigger_id, app_id, script_id, settings))
     except errors.CheckViolation as error:
-        raise _out_of_range(error) from error
+        raise explain_range(error) from error
     if cur.rowcount == 0:
         raise TriggerNotFound(f"no queue trigger {trigger_id}")
     return await get_queue_trigger(conn, app_id, trigger_id)
@@ -159,6 +159,6 @@ def _values(
     return {"id": trigger_id, "app_id": app_id, "script_id": script_id, **asdict(settings), **more}
 
 
-def _out_of_range(error: errors.CheckViolation) -> InvalidInput:
+def explain_range(error: errors.CheckViolation) -> InvalidInput:
     name = error.diag.constraint_name or ""
     return InvalidInput(f"trigger: {_RANGES.get(name, str(error))}")

@@ -53,3 +53,25 @@ delete from triggers where id = %(id)s and app_id = %(app_id)s returning id;
 
 -- name: touch_queue_trigger
 update queue_trigger_details set last_fired_at = now() where trigger_id = %(trigger_id)s;
+
+-- name: insert_dead_letter_trigger
+with made as (
+  insert into triggers (id, app_id, script_id, kind, enabled, retry_max_attempts, retry_backoff, retry_base_ms)
+  values (%(id)s, %(app_id)s, %(script_id)s, 'dead_letter', %(enabled)s, %(retry_max_attempts)s, %(retry_backoff)s,
+          %(retry_base_ms)s)
+  returning id
+)
+insert into dead_letter_trigger_details (trigger_id, source, queue_name)
+select id, %(source)s, %(queue_name)s from made;
+
+-- name: list_dead_letter_triggers
+select t.id, t.app_id, s.name as script_name, d.source, d.queue_name, t.enabled, t.retry_max_attempts, t.retry_backoff,
+       t.retry_base_ms, t.created_at, t.updated_at
+  from triggers t
+  join dead_letter_trigger_details d on d.trigger_id = t.id
+  join scripts s on s.id = t.script_id
+ where t.app_id = %(app_id)s
+   and (%(after)s::uuid is null or t.id > %(after)s::uuid)
+   and (%(id)s::uuid is null or t.id = %(id)s::uuid)
+ order by t.id
+ limit %(limit)s;

@@ -1,4 +1,4 @@
-"""What a consumer asks of the database, on connections of the node's pool."""
+"""What consumers and the outbox ask of the database, on connections of the node's pool."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from picloud.actors.settling import Verdict
 from picloud.db.messages import (
     LowWater,
     Pulled,
+    Sent,
     Settlement,
     dead_letter_messages,
     extend_leases,
@@ -15,9 +16,57 @@ from picloud.db.messages import (
     pull_messages,
     release_messages,
 )
+from picloud.db.outbox import (
+    Delivery,
+    bury_delivery,
+    claim_deliveries,
+    finish_delivery,
+    nack_delivery,
+    reclaim_deliveries,
+    release_deliveries,
+)
 from picloud.db.pool import Pool
 from picloud.db.triggers import touch_queue_trigger
-from picloud.types import ClaimToken, MessageId, QueueTrigger
+from picloud.types import ClaimToken, MessageId, NewMessage, QueueTrigger
+
+
+class PoolOutboxStore:
+    """The outbox's statements; each is its own transaction."""
+
+    __slots__ = ("_pool",)
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def claim(self, token: ClaimToken, limit: int) -> list[Delivery]:
+        """Claim due rows."""
+        async with self._pool.connection() as conn:
+            return await claim_deliveries(conn, token, limit)
+
+    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Sequence[NewMessage]) -> list[Sent] | None:
+        """Delete the row and insert its effects."""
+        async with self._pool.connection() as conn:
+            return await finish_delivery(conn, token, delivery, effects)
+
+    async def nack(self, token: ClaimToken, delivery: Delivery, wait_ms: float) -> None:
+        """Have it delivered again."""
+        async with self._pool.connection() as conn:
+            await nack_delivery(conn, token, delivery, wait_ms)
+
+    async def bury(self, token: ClaimToken, delivery: Delivery, error: str) -> None:
+        """Make it a dead letter."""
+        async with self._pool.connection() as conn:
+            await bury_delivery(conn, token, delivery, error)
+
+    async def release(self, token: ClaimToken, deliveries: Sequence[Delivery]) -> None:
+        """Give back what was not run."""
+        async with self._pool.connection() as conn:
+            await release_deliveries(conn, token, deliveries)
+
+    async def reclaim(self, timeout_secs: float, limit: int) -> tuple[int, int]:
+        """Give back what died with its node."""
+        async with self._pool.connection() as conn:
+            return await reclaim_deliveries(conn, timeout_secs=timeout_secs, limit=limit)
 
 
 class PoolQueueStore:
