@@ -19,9 +19,10 @@ from picloud.actors.lane import ConsumerConfig
 from picloud.actors.library import Library
 from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
-from picloud.actors.roster import Roster, name_consumer
+from picloud.actors.roster import Roster, RosterConfig, name_consumer
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
 from picloud.actors.stores import PoolOutboxStore, PoolQueueStore
+from picloud.actors.tree_text import render_tree
 from picloud.actors.wakes import QueueKey, QueueWakes
 from picloud.actors.wakeup import Wakeup, WakeupConfig
 from picloud.config import Settings
@@ -29,7 +30,7 @@ from picloud.db.connection import Connection
 from picloud.db.messages import DueQueue, Effect, ReclaimedQueue, Sent, list_due_queues, reclaim_messages
 from picloud.db.pool import Pool
 from picloud.db.scripts import ScriptHead, list_script_heads, load_scripts
-from picloud.db.triggers import list_queue_triggers
+from picloud.db.triggers import fingerprint_queue_triggers, list_queue_triggers
 from picloud.engine import Engine, Outcome
 from picloud.errors import ActorNotFound, Conflict, DatabaseUnavailable, ScriptNotFound
 from picloud.types import AppId, NewMessage, QueueTrigger, Script, ScriptId
@@ -85,6 +86,13 @@ class NodeTree:
         """Return the tree below `path` as JSON, `depth` levels deep; None where there is no such path."""
         try:
             return self.root.snapshot(path, depth).to_json()
+        except runtime.ActorNotFound:
+            return None
+
+    def render(self, path: str | None, depth: int | None) -> bytes | None:
+        """Return the same as JSON text; quick where there are ten thousand actors."""
+        try:
+            return render_tree(self.root, path, depth)
         except runtime.ActorNotFound:
             return None
 
@@ -205,11 +213,12 @@ def _services(parts: Parts) -> Supervisor:
 
 def _roster(parts: Parts) -> Roster:
     roster = Roster(
+        partial(_fingerprint, parts.pool),
         partial(_list_triggers, parts.pool),
         partial(_make_consumer, parts),
         # a new version of a script restarts its consumers
         parts.wakes.watch("triggers", "scripts"),
-        poll_interval=parts.settings.roster_poll_interval,
+        RosterConfig(poll_interval=parts.settings.roster_poll_interval),
         on_stopped=lambda trigger: parts.wakes.forget(QueueKey(trigger.app_id, trigger.queue_name)),
     )
     roster.consumers = DynamicSupervisor(
@@ -261,6 +270,11 @@ async def _find_script(library: Library, trigger: QueueTrigger) -> Script:
     if script is None:
         raise ScriptNotFound(f"script '{trigger.script_name}' is gone")
     return script
+
+
+async def _fingerprint(pool: Pool) -> str:
+    async with pool.connection() as conn:
+        return await fingerprint_queue_triggers(conn)
 
 
 async def _list_triggers(pool: Pool) -> list[QueueTrigger]:

@@ -42,7 +42,7 @@ class Consumer:
         self.failed = 0
         self.dead_lettered = 0
         self.leases_lost = 0
-        self.last_message_at: datetime | None = None
+        self.last_message_at: str | None = None
         self.store = store
         self.handle = handle
         self.config = config
@@ -86,7 +86,7 @@ class Consumer:
             "failed": self.failed,
             "dead_lettered": self.dead_lettered,
             "leases_lost": self.leases_lost,
-            "last_message_at": self.last_message_at and self.last_message_at.isoformat(timespec="milliseconds"),
+            "last_message_at": self.last_message_at,
             "draining": self.stopping,
         }
 
@@ -115,7 +115,7 @@ class Consumer:
 
     async def note_fired(self) -> None:
         """Note that messages were handled; written to the database now and then."""
-        self.last_message_at = datetime.now(UTC)
+        self.last_message_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         if time.monotonic() - self._touched >= self.config.touch_interval:
             self._touched = time.monotonic()
             await self.store.touch()

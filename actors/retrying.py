@@ -26,10 +26,13 @@ class OutageBackoff:
         self._health = health
         self._wait = FIRST_WAIT
 
-    def ok(self) -> None:
-        """Note that the database answered."""
+    def ok(self, trouble: str | None = None) -> None:
+        """Note that the database answered, and what else is wrong, if anything."""
         self._wait = FIRST_WAIT
-        self._health.ok()
+        if trouble is None:
+            self._health.ok()
+        else:
+            self._health.degraded(trouble)
 
     async def wait(self, error: DatabaseUnavailable) -> None:
         """Show the outage and wait before the next try."""

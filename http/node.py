@@ -39,6 +39,8 @@ class Node:
     """To be called once a change of triggers or scripts is committed."""
     snapshot: Callable[[str | None, int | None], dict[str, Any] | None]
     """Path and depth; None where the tree has no such path."""
+    render_tree: Callable[[str | None, int | None], bytes | None]
+    """The same, as JSON text."""
     restart_actor: Callable[[str], Awaitable[None]]
     """Path. Raises: ActorNotFound, Conflict."""
     readiness: Callable[[], Awaitable[list[str]]]

@@ -32,10 +32,6 @@ class TreeQuery(Query):
     depth: int | None = Field(default=None, ge=0, le=1000)
 
 
-class TreeView(RootModel[dict[str, Any]]):
-    """A node of the tree, as the runtime describes it."""
-
-
 class EventView(RootModel[dict[str, Any]]):
     """An event of the tree, as the runtime describes it."""
 
@@ -50,10 +46,10 @@ class RestartedView(View):
 async def show() -> Response:
     """Return the tree, or the part below `path`."""
     query = read_query(TreeQuery)
-    tree = node().snapshot(query.path, query.depth)
+    tree = node().render_tree(query.path, query.depth)
     if tree is None:
         raise ActorNotFound(f"no actor at '{query.path}'")
-    return respond(TreeView(tree))
+    return Response(tree, content_type="application/json")
 
 
 @blueprint.post("/actors/<path:path>/restart")

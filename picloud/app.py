@@ -179,6 +179,7 @@ class _Node:
 
         from picloud.actors.assembly import Parts, make_library, wake_for_sent
         from picloud.actors.execution_log import ExecutionLog
+        from picloud.actors.exit_log import ExitLog
         from picloud.actors.runtime import Journal
         from picloud.actors.wakes import QueueWakes
         from picloud.actors.world import NodeWorld
@@ -207,7 +208,7 @@ class _Node:
                 wakes=wakes,
                 node_id=uuid7(),
                 on_outcomes=ExecutionLog(structlog.get_logger()),
-                journal=Journal(),
+                journal=Journal(report=ExitLog(structlog.get_logger("picloud.actors"))),
                 revive_database=self._revive if self.database.embedded else None,
             )
         finally:
@@ -310,6 +311,7 @@ def _http_node(parts: Parts, tree: Callable[[], NodeTree]) -> HttpNode:
         sent=partial(wake_for_sent, parts.wakes),
         changed=parts.wakes.changed,
         snapshot=lambda path, depth: tree().snapshot(path, depth),
+        render_tree=lambda path, depth: tree().render(path, depth),
         restart_actor=lambda path: tree().restart(path),
         readiness=lambda: tree().readiness(),
         max_payload_bytes=parts.settings.max_payload_bytes,

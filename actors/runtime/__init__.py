@@ -9,7 +9,7 @@
 | children that come and go                    | dynamic.py (branch.py)           |
 | restart intensity and backoff                | restarts.py                      |
 | messages to an actor                         | mailbox.py, wake.py              |
-| the tree as JSON, health                     | tree.py, health.py               |
+| the tree as JSON, health                     | tree.py (record.py), health.py   |
 | what happened, for watchers and the log      | events.py, journal.py            |
 """
 

@@ -192,7 +192,7 @@ class Branch(ABC, Generic[C]):
 
     def which_children(self) -> list[ActorNode]:
         """Return the children as the tree shows them, without what is below them."""
-        return list(self._build_children(self.path, 0))
+        return list(self._build_children(self.path, 0, trio.current_time()))
 
     def count_children(self) -> Counts:
         """Return the numbers of children."""
@@ -205,7 +205,7 @@ class Branch(ABC, Generic[C]):
         Raises: ActorNotFound.
         """
         child = self._itself if path is None else self._find(path)[1]
-        return build_branch_node(child, child.path, depth)
+        return build_branch_node(child, child.path, depth, trio.current_time())
 
     def degraded(self) -> list[tuple[str, Health]]:
         """Return path and health of every actor below that cannot do its work now."""
@@ -240,10 +240,10 @@ class Branch(ABC, Generic[C]):
                 return found
         return None
 
-    def _build_figures(self, path: str, depth: int | None) -> Figures:
+    def _build_figures(self, path: str, depth: int | None, now: float) -> Figures:
         children = None
         if depth is None or depth > 0:
-            children = self._build_children(path, None if depth is None else depth - 1)
+            children = self._build_children(path, None if depth is None else depth - 1, now)
         return Figures(
             self.strategy,
             self.max_restarts,
@@ -253,9 +253,14 @@ class Branch(ABC, Generic[C]):
             children,
         )
 
-    def _build_children(self, path: str, depth: int | None) -> tuple[ActorNode, ...]:
+    def _build_children(self, path: str, depth: int | None, now: float) -> tuple[ActorNode, ...]:
         return tuple(
-            build_branch_node(child, f"{path}/{child_id}", depth) for child_id, child in self._children.items()
+            [
+                build_branch_node(child, f"{path}/{child_id}", depth, now)
+                if child.spec.type == "supervisor"
+                else build_node(child, f"{path}/{child_id}", now)
+                for child_id, child in self._children.items()
+            ]
         )
 
     @abstractmethod
@@ -270,7 +275,7 @@ def find_branch(child: Child | None) -> Branch[Any] | None:
     return child.spec.introspect
 
 
-def build_branch_node(child: Child, path: str, depth: int | None) -> ActorNode:
+def build_branch_node(child: Child, path: str, depth: int | None, now: float) -> ActorNode:
     """Return the node of a child, and of what is below it."""
     branch = find_branch(child)
-    return build_node(child, path, None if branch is None else branch._build_figures(path, depth))
+    return build_node(child, path, now, None if branch is None else branch._build_figures(path, depth, now))

