@@ -75,13 +75,17 @@ class Consumer:
 
     def details(self) -> dict[str, object]:
         """Return the figures that the tree shows."""
+        trigger, in_flight, batch_size = self.trigger, 0, 1
+        for lane in self._lanes:
+            in_flight += lane.in_flight
+            batch_size = max(batch_size, lane.size.current)
         return {
-            "queue": self.trigger.queue_name,
-            "app": self.trigger.app_name,
-            "script": self.trigger.script_name,
-            "script_version": self.trigger.script_version,
-            "in_flight": sum(lane.in_flight for lane in self._lanes),
-            "batch_size": max((lane.size.current for lane in self._lanes), default=1),
+            "queue": trigger.queue_name,
+            "app": trigger.app_name,
+            "script": trigger.script_name,
+            "script_version": trigger.script_version,
+            "in_flight": in_flight,
+            "batch_size": batch_size,
             "processed": self.processed,
             "failed": self.failed,
             "dead_lettered": self.dead_lettered,

@@ -110,6 +110,8 @@ class Lane:
     @property
     def in_flight(self) -> int:
         """How many messages this lane holds a lease of."""
+        if self._running is None and not self._claimed:
+            return 0
         return sum(len(batch.messages) for batch in self._held())
 
     async def run(self, wait: Callable[[], Awaitable[bool]]) -> None:

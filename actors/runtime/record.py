@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from json.encoder import encode_basestring as quote
 from typing import Literal, NamedTuple
 
@@ -39,6 +40,7 @@ class Record(NamedTuple):
     health_text: str
 
 
+@lru_cache(maxsize=32768)
 def encode_health(health: Health) -> str:
     """Return an actor's health as JSON."""
     error = "null" if health.error is None else quote(health.error)

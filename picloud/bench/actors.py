@@ -9,15 +9,12 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 
 import trio
 
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Mailbox, Supervisor
 from picloud.actors.tree_text import render_tree
-from picloud.bench.measure import Case
-
-PAGE_BYTES = 4096
+from picloud.bench.measure import Case, read_resident_bytes
 
 
 class _Idler:
@@ -82,10 +79,10 @@ async def grow(count: int) -> float:
     async with _supervisor() as supervisor:
         await supervisor.start_children(_specs(100, "warm"))
         gc.collect()
-        before = _resident_bytes()
+        before = read_resident_bytes()
         await supervisor.start_children(_specs(count))
         gc.collect()
-        return (_resident_bytes() - before) / count
+        return (read_resident_bytes() - before) / count
 
 
 async def snapshot(count: int) -> float:
@@ -163,7 +160,3 @@ async def _supervisor() -> AsyncIterator[DynamicSupervisor]:
             yield supervisor
         finally:
             supervisor.request_stop()
-
-
-def _resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES

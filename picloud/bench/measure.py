@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import statistics
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 
 from picloud.types import Json
 from picloud.version import __version__
@@ -75,6 +77,11 @@ def report(suite: str, postgres: str | None, started_at: datetime, results: Sequ
         "started_at": started_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         "results": [result.to_json() for result in results],
     }
+
+
+def read_resident_bytes() -> int:
+    """Return how much memory this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def _summarise(case: Case, figures: Sequence[float]) -> Result:

@@ -29,25 +29,24 @@ SUITES = ("queue", "actors")
 def bench_command(
     suite: str, names: tuple[str, ...], messages: int, children: int, runs: int, dsn: str | None, as_json: bool
 ) -> None:
-    """Measure SUITE: `queue` on a throw-away database with full durability, `actors` without one.
+    """Measure SUITE, `queue` or `actors`, on a throw-away database with full durability.
 
     Each case runs once to warm up, then --runs times in turn with the others; the median counts.
     """
     import trio
 
     from picloud.bench.measure import report
+    from picloud.bench.node import throw_away_database
     from picloud.cli.screen import print_json, stderr, stdout
 
     started_at = datetime.now(UTC)
     plan = Plan(names, runs, None if as_json else stderr().print)
-    postgres = None
-    if suite == "actors":
-        results = trio.run(_run_actors, plan, children)
-    else:
-        from picloud.bench.node import throw_away_database
-
-        with throw_away_database(dsn) as database:
-            postgres, results = trio.run(_run_queue, plan, database, messages)
+    with throw_away_database(dsn) as database:
+        postgres = trio.run(_read_version, database)
+        if suite == "actors":
+            results = trio.run(_run_actors, plan, database, children)
+        else:
+            results = trio.run(_run_queue, plan, database, messages)
     if as_json:
         print_json(report(suite, postgres, started_at, results))
     else:
@@ -75,24 +74,32 @@ class Plan:
 
     def _show(self, name: str, figure: float) -> None:
         if self.say is not None:
-            self.say(f"{name}: {figure:,.1f}")
+            self.say(f"{name}: {format_figure(figure)}")
 
 
-async def _run_actors(plan: Plan, children: int) -> list[Result]:
+async def _read_version(dsn: str) -> str:
+    from picloud.db.connection import connect
+
+    conn = await connect(dsn)
+    try:
+        return f"{conn.info.server_version // 10000}.{conn.info.server_version % 10000}"
+    finally:
+        await conn.close()
+
+
+async def _run_actors(plan: Plan, dsn: str, children: int) -> list[Result]:
     from picloud.bench.actors import actor_cases
+    from picloud.bench.idle import idle_cases
 
-    return await plan.measure(actor_cases(children=children))
+    return await plan.measure([*actor_cases(children=children), *idle_cases(dsn, consumers=children)])
 
 
-async def _run_queue(plan: Plan, dsn: str, messages: int) -> tuple[str, list[Result]]:
+async def _run_queue(plan: Plan, dsn: str, messages: int) -> list[Result]:
     from picloud.bench.node import bench_node
     from picloud.bench.queue import queue_cases
 
     async with bench_node(dsn, Path.cwd()) as node:
-        async with node.parts.pool.connection() as conn:
-            version = conn.info.server_version
-        results = await plan.measure(queue_cases(node, messages=messages))
-        return f"{version // 10000}.{version % 10000}", results
+        return await plan.measure(queue_cases(node, messages=messages))
 
 
 def _table(results: list[Result]) -> object:
@@ -100,6 +107,11 @@ def _table(results: list[Result]) -> object:
 
     table = Table("case", "median", "min", "max", "unit", "runs")
     for result in results:
-        figures = [f"{figure:,.1f}" for figure in (result.value, result.min, result.max)]
+        figures = [format_figure(figure) for figure in (result.value, result.min, result.max)]
         table.add_row(result.case, *figures, result.unit, str(result.runs))
     return table
+
+
+def format_figure(figure: float) -> str:
+    """Four digits that say something: 12,173 and 0.04065."""
+    return f"{figure:,.0f}" if abs(figure) >= 1000 else f"{figure:.4g}"

@@ -157,6 +157,8 @@ async def _select(
                 "after": after,
                 "limit": limit,
             },
+            # a plan for all combinations of filters would read every trigger each time
+            prepare=False,
         )
         return await cur.fetchall()
 
