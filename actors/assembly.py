@@ -38,6 +38,8 @@ from picloud.types import AppId, NewMessage, QueueTrigger, Script, ScriptId
 DEFAULT_VISIBILITY_TIMEOUT = 30
 """Seconds; the lease of messages whose queue has no trigger any more."""
 
+CONSUMER_BACKOFF = Backoff(base=0.05, cap=15.0)
+
 SERVER_PATH = "/picloud/server"
 
 
@@ -57,6 +59,8 @@ class Parts:
     on_outcomes: Callable[[Sequence[Outcome]], None]
     journal: Journal
     revive_database: Callable[[], Awaitable[None]] | None = None
+    restart_backoff: Backoff = CONSUMER_BACKOFF
+    """Of consumers that crash by a bug."""
 
 
 class Stoppable(Protocol):
@@ -226,7 +230,7 @@ def _roster(parts: Parts) -> Roster:
         children=[ChildSpec("roster", roster.run)],
         max_restarts=9,
         max_seconds=300.0,
-        backoff=Backoff(base=0.05, cap=15.0),
+        backoff=parts.restart_backoff,
     )
     return roster
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,8 +14,8 @@ from pathlib import Path
 import trio
 from uuid_utils.compat import uuid7
 
-from picloud.actors.assembly import NodeTree, Parts, build_tree, make_library, wake_for_sent
-from picloud.actors.runtime import Journal
+from picloud.actors.assembly import CONSUMER_BACKOFF, NodeTree, Parts, build_tree, make_library, wake_for_sent
+from picloud.actors.runtime import Backoff, Journal
 from picloud.actors.wakes import QueueWakes
 from picloud.actors.world import NodeWorld
 from picloud.config import Settings
@@ -90,9 +90,14 @@ def throw_away_database(dsn: str | None) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def bench_node(dsn: str, home: Path) -> AsyncIterator[BenchNode]:
-    """Run a tree on the database of `dsn`, in an app of its own."""
-    settings = Settings(home=home, log_level="error")
+async def bench_node(
+    dsn: str,
+    settings: Settings,
+    *,
+    on_outcomes: Callable[[Sequence[Outcome]], None] = lambda outcomes: None,
+    restart_backoff: Backoff = CONSUMER_BACKOFF,
+) -> AsyncIterator[BenchNode]:
+    """Run a tree without a server on the database of `dsn`, in an app of its own."""
     prepare_process()
     wakes = QueueWakes()
     async with Pool(dsn, settings.db_pool_size) as pool:
@@ -103,6 +108,11 @@ async def bench_node(dsn: str, home: Path) -> AsyncIterator[BenchNode]:
         reads = ThreadConnections(dsn)
         world = NodeWorld(library, reads, pool, trio.lowlevel.current_trio_token(), partial(wake_for_sent, wakes))
         engine = Engine(EngineSettings(), world)
+
+        def note(outcomes: Sequence[Outcome]) -> None:
+            node.note_outcomes(outcomes)
+            on_outcomes(outcomes)
+
         parts = Parts(
             settings=settings,
             pool=pool,
@@ -112,8 +122,9 @@ async def bench_node(dsn: str, home: Path) -> AsyncIterator[BenchNode]:
             library=library,
             wakes=wakes,
             node_id=uuid7(),
-            on_outcomes=lambda outcomes: node.note_outcomes(outcomes),
+            on_outcomes=note,
             journal=Journal(report=lambda report: None),
+            restart_backoff=restart_backoff,
         )
         with contextlib.closing(engine):
             tree = build_tree(parts)

@@ -97,8 +97,9 @@ async def _run_actors(plan: Plan, dsn: str, children: int) -> list[Result]:
 async def _run_queue(plan: Plan, dsn: str, messages: int) -> list[Result]:
     from picloud.bench.node import bench_node
     from picloud.bench.queue import queue_cases
+    from picloud.config import Settings
 
-    async with bench_node(dsn, Path.cwd()) as node:
+    async with bench_node(dsn, Settings(home=Path.cwd(), log_level="error")) as node:
         return await plan.measure(queue_cases(node, messages=messages))
 
 
