@@ -40,6 +40,9 @@ DEFAULT_VISIBILITY_TIMEOUT = 30
 
 CONSUMER_BACKOFF = Backoff(base=0.05, cap=15.0)
 
+DATABASE_PATH = "/picloud/database"
+PING_SECS = 2.0
+"""How long a probe of readiness waits for the database; the probe itself has a limit, too."""
 SERVER_PATH = "/picloud/server"
 
 
@@ -120,11 +123,18 @@ class NodeTree:
         ]
         if self.roster.closed:
             reasons.append("the node is shutting down")
-        try:
-            await self.pool.ping()
-        except DatabaseUnavailable as error:
-            reasons.append(f"/picloud/database: {error}")
+        if not any(reason.startswith(DATABASE_PATH) for reason in reasons):
+            reasons += await self._ask_database()
         return reasons
+
+    async def _ask_database(self) -> list[str]:
+        with trio.move_on_after(PING_SECS):
+            try:
+                await self.pool.ping()
+            except DatabaseUnavailable as error:
+                return [f"{DATABASE_PATH}: {error}"]
+            return []
+        return [f"{DATABASE_PATH}: no answer within {PING_SECS:g} s"]
 
 
 def build_tree(parts: Parts, server: Stoppable | None = None) -> NodeTree:

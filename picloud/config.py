@@ -67,7 +67,7 @@ class Settings(BaseModel):
     """How often queues with due messages are looked for; notifications come sooner."""
     slice_secs: float = Field(default=0.05, gt=0, le=10)
     """How long one queue may hold a worker thread before it goes to the back of the line."""
-    roster_poll_interval: float = Field(default=1.0, gt=0)
+    roster_poll_interval: float = Field(default=0.8, gt=0)
     """How often triggers are compared with the running consumers; notifications come sooner."""
 
     drain_secs: float = Field(default=20.0, ge=0)
