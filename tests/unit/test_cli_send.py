@@ -70,7 +70,7 @@ def test_a_duplicate_is_said_to_be_one(node: ScriptedNode) -> None:
         ),
         ("NaN", "payload is not JSON: NaN is not a JSON value"),
         ('"\\u0000"', "payload has a NUL character at payload"),
-        ("[" * 5000, "payload is nested deeper than 100 levels"),
+        ("[" * 5000 + "]" * 5000, "payload is nested deeper than 100 levels"),
         ("@nowhere.jsonl", "nowhere.jsonl: No such file or directory"),
         ("@", "@: No such file or directory"),
     ],
