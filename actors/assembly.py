@@ -27,7 +27,8 @@ from picloud.actors.wakes import QueueKey, QueueWakes
 from picloud.actors.wakeup import Wakeup, WakeupConfig
 from picloud.config import Settings
 from picloud.db.connection import Connection
-from picloud.db.messages import DueQueue, Effect, ReclaimedQueue, Sent, list_due_queues, reclaim_messages
+from picloud.db.http_triggers import StoredRoute, list_routes
+from picloud.db.messages import DueQueue, ReclaimedQueue, Sent, list_due_queues, reclaim_messages
 from picloud.db.pool import Pool
 from picloud.db.scripts import ScriptHead, list_script_heads, load_scripts
 from picloud.db.triggers import fingerprint_queue_triggers, list_queue_triggers
@@ -163,10 +164,10 @@ def build_tree(parts: Parts, server: Stoppable | None = None) -> NodeTree:
     return NodeTree(root, roster, server, parts.pool)
 
 
-def wake_for_effects(wakes: QueueWakes, app_id: AppId, effects: Sequence[Effect]) -> None:
+def wake_for_messages(wakes: QueueWakes, app_id: AppId, messages: Sequence[NewMessage]) -> None:
     """Wake the consumers of messages that handlers sent, once they are committed."""
     soonest: dict[str, float] = {}
-    for message in (effect.message for effect in effects):
+    for message in messages:
         due_in = _guess_due(message)
         soonest[message.queue_name] = min(due_in, soonest.get(message.queue_name, due_in))
     for queue, due_in in soonest.items():
@@ -193,7 +194,11 @@ def _guess_due(message: NewMessage) -> float:
 def make_library(pool: Pool, wakes: QueueWakes, *, poll_interval: float) -> Library:
     """Return the node's library of scripts, reading through `pool`."""
     return Library(
-        partial(_list_heads, pool), partial(_load_scripts, pool), wakes.watch("scripts"), poll_interval=poll_interval
+        partial(_list_heads, pool),
+        partial(_load_scripts, pool),
+        partial(_list_routes, pool),
+        wakes.watch("scripts", "triggers"),
+        poll_interval=poll_interval,
     )
 
 
@@ -262,9 +267,9 @@ async def _make_consumer(parts: Parts, trigger: QueueTrigger) -> ChildSpec:
         ),
         parts.wakes.mailbox(key),
         ConsumerConfig(slice_secs=parts.settings.slice_secs),
-        on_effects=partial(wake_for_effects, parts.wakes, trigger.app_id),
+        on_sent=partial(wake_for_messages, parts.wakes, trigger.app_id),
         on_retry=partial(parts.wakes.wake_in, key),
-        on_dead=partial(parts.wakes.changed, "outbox"),
+        on_outbox=partial(parts.wakes.changed, "outbox"),
     )
     return ChildSpec(
         name_consumer(trigger),
@@ -304,6 +309,11 @@ async def _list_heads(pool: Pool) -> list[ScriptHead]:
 async def _load_scripts(pool: Pool, ids: Sequence[ScriptId]) -> list[Script]:
     async with pool.connection() as conn:
         return await load_scripts(conn, ids)
+
+
+async def _list_routes(pool: Pool) -> list[StoredRoute]:
+    async with pool.connection() as conn:
+        return await list_routes(conn)
 
 
 async def _list_due(pool: Pool) -> list[DueQueue]:

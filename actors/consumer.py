@@ -11,8 +11,9 @@ import trio
 from picloud.actors.lane import ConsumerConfig, Handle, Lane, QueueStore
 from picloud.actors.runtime import HealthGauge, WakeMailbox
 from picloud.actors.settling import Verdict
-from picloud.db.messages import Effect, Settlement
-from picloud.types import QueueTrigger
+from picloud.db.messages import Settlement
+from picloud.db.units import Committed
+from picloud.types import NewMessage, QueueTrigger
 
 
 class Consumer:
@@ -30,9 +31,9 @@ class Consumer:
         wake: WakeMailbox,
         config: ConsumerConfig,
         *,
-        on_effects: Callable[[Sequence[Effect]], None],
+        on_sent: Callable[[Sequence[NewMessage]], None],
         on_retry: Callable[[float], None],
-        on_dead: Callable[[], None] = lambda: None,
+        on_outbox: Callable[[], None] = lambda: None,
     ) -> None:
         self.trigger = trigger
         self.mailbox = wake
@@ -46,9 +47,9 @@ class Consumer:
         self.store = store
         self.handle = handle
         self.config = config
-        self._on_effects = on_effects
+        self._on_sent = on_sent
         self._on_retry = on_retry
-        self._on_dead = on_dead
+        self._on_outbox = on_outbox
         self._lanes: list[Lane] = []
         self._more = trio.Event()
         self._touched = 0.0
@@ -101,14 +102,23 @@ class Consumer:
         self.processed += acked
         self.leases_lost += len(settlement.done) - acked
         if settlement.effects:
-            self._on_effects(settlement.effects)
+            self._on_sent([effect.message for effect in settlement.effects])
+
+    def committed(self, count: int, committed: Committed) -> None:
+        """Count what was acknowledged on its own, and wake those who wait for its effects."""
+        self.processed += len(committed.done)
+        self.leases_lost += count - len(committed.done) - len(committed.refused)
+        if committed.messages:
+            self._on_sent(committed.messages)
+        if committed.invocations:
+            self._on_outbox()
 
     def gave_up(self, verdict: Verdict) -> None:
         """Count failures, and set timers for those tried again."""
         self.failed += len(verdict.retry_ms) + len(verdict.dead)
         self.dead_lettered += len(verdict.dead)
         if verdict.dead:
-            self._on_dead()
+            self._on_outbox()
         if verdict.retry_ms:
             self._on_retry(min(wait for _, wait in verdict.retry_ms) / 1000)
 

@@ -14,8 +14,9 @@ from uuid_utils.compat import uuid7
 from picloud.actors.batch_size import BatchSize
 from picloud.actors.retrying import OutageBackoff, retry_outages
 from picloud.actors.runtime import HealthGauge
-from picloud.actors.settling import Batch, Verdict, judge
+from picloud.actors.settling import Batch, Verdict, judge, judge_commit
 from picloud.db.messages import LowWater, Pulled, Settlement
+from picloud.db.units import Committed, Unit
 from picloud.engine import Outcome
 from picloud.errors import DatabaseUnavailable
 from picloud.types import ClaimToken, Message, MessageId, QueueTrigger
@@ -26,6 +27,9 @@ class QueueStore(Protocol):
 
     async def pull(self, settle: Settlement, token: ClaimToken, limit: int, low_water: LowWater) -> Pulled:
         """Acknowledge, insert effects and claim, in one statement."""
+
+    async def commit(self, token: ClaimToken, units: Sequence[Unit]) -> Committed:
+        """Acknowledge messages together with all that their handlers asked for."""
 
     async def give_up(self, verdict: Verdict) -> None:
         """Nack, dead-letter and release what did not succeed."""
@@ -75,6 +79,9 @@ class LaneOwner(Protocol):
 
     def settled(self, settlement: Settlement, acked: int) -> None:
         """Count what was acknowledged, and wake those who wait for its effects."""
+
+    def committed(self, count: int, committed: Committed) -> None:
+        """Count what became of `count` messages that were committed on their own."""
 
     def gave_up(self, verdict: Verdict) -> None:
         """Count failures, and set timers for those tried again."""
@@ -190,16 +197,25 @@ class Lane:
         verdict = judge(self._owner.trigger, batch, ran.outcomes)
         if verdict.done:
             self._to_settle.append(verdict.settlement)
-        if verdict.retry_ms or verdict.dead or verdict.untried:
+        if verdict.units or verdict.has_failures:
             self._to_give_up.append(verdict)
         self.size.ran(len(ran.outcomes), ran.seconds)
 
     async def _give_up(self) -> None:
         while self._to_give_up:
             verdict = self._to_give_up[0]
-            await retry_outages(partial(self._owner.store.give_up, verdict), self._owner.health)
+            if verdict.units:
+                await self._commit(verdict)
+            if verdict.has_failures:
+                await retry_outages(partial(self._owner.store.give_up, verdict), self._owner.health)
             self._to_give_up.popleft()
             self._owner.gave_up(verdict)
+
+    async def _commit(self, verdict: Verdict) -> None:
+        units = [Unit(message.id, effects) for message, effects in verdict.units]
+        committed = await retry_outages(partial(self._owner.store.commit, verdict.token, units), self._owner.health)
+        judge_commit(self._owner.trigger, verdict, committed)
+        self._owner.committed(len(units), committed)
 
     async def _keep_leases(self, scope: trio.CancelScope) -> None:
         """Extend the leases of all that is held, at a third of the visibility timeout."""

@@ -1,4 +1,4 @@
-"""Outbox: deliver events that wait for a script: so far, new dead letters to the triggers that want them."""
+"""Outbox: deliver events that wait for a script: dead letters to the triggers that want them, and `invoke_async`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from picloud.actors.runtime import HealthGauge, WakeMailbox
 from picloud.backoff import compute_backoff
 from picloud.db.messages import Sent, error_json
 from picloud.db.outbox import Delivery
-from picloud.engine import DeadLetterEvent, Engine, Job, Outcome
-from picloud.errors import DatabaseUnavailable, ScriptInvalid
-from picloud.types import AppId, ClaimToken, ExecutionId, NewMessage, ScriptError
+from picloud.db.units import Committed
+from picloud.engine import DeadLetterEvent, Engine, Event, InvokeEvent, Job, Outcome
+from picloud.errors import DatabaseUnavailable, KvError, ScriptInvalid
+from picloud.types import AppId, ClaimToken, Effects, ExecutionId, NewMessage, ScriptError
 
 OnSent = Callable[[AppId, Sequence[NewMessage], Sequence[Sent]], None]
 
@@ -28,9 +29,7 @@ class OutboxStore(Protocol):
 
     async def claim(self, token: ClaimToken, limit: int) -> list[Delivery]: ...
 
-    async def finish(
-        self, token: ClaimToken, delivery: Delivery, effects: Sequence[NewMessage]
-    ) -> list[Sent] | None: ...
+    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Effects) -> Committed | None: ...
 
     async def nack(self, token: ClaimToken, delivery: Delivery, wait_ms: float) -> None: ...
 
@@ -137,10 +136,19 @@ class Outbox:
         elif outcome.error is not None:
             await self._fail(token, delivery, outcome.error)
         else:
-            sent = await self._store.finish(token, delivery, outcome.messages)
-            self.delivered += 1
-            if sent:
-                self._on_sent(delivery.app_id, outcome.messages, sent)
+            await self._finish(token, delivery, outcome)
+
+    async def _finish(self, token: ClaimToken, delivery: Delivery, outcome: Outcome) -> None:
+        try:
+            committed = await self._store.finish(token, delivery, outcome.effects)
+        except KvError as refusal:
+            await self._fail(token, delivery, ScriptError(type(refusal).__name__, str(refusal)))
+            return
+        self.delivered += 1
+        if committed is not None:
+            self._on_sent(delivery.app_id, committed.messages, committed.sent)
+            if committed.invocations:
+                self.mailbox.wake()
 
     def _refuse(self, delivery: Delivery) -> ScriptError | None:
         """Check again what held when the row was written: it may have been edited since."""
@@ -192,8 +200,10 @@ class Outbox:
             self.dead += 1
 
 
-def _event(delivery: Delivery) -> DeadLetterEvent:
+def _event(delivery: Delivery) -> Event:
     event = delivery.event
+    if delivery.source_kind == "invoke":
+        return InvokeEvent(event.get("body"), str(event.get("caller")))
     return DeadLetterEvent(
         dead_letter_id=str(event.get("dead_letter_id")),
         original=event.get("original"),
@@ -210,7 +220,7 @@ def _not_run(job: Job) -> Outcome:
         ok=False,
         value=None,
         error=None,
-        messages=(),
+        effects=Effects(),
         logs=(),
         duration=0.0,
         cancelled=True,

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from picloud.backoff import compute_backoff
 from picloud.db.messages import Effect, Settlement, error_json
+from picloud.db.units import Committed
 from picloud.engine import Outcome
-from picloud.types import ClaimToken, Message, MessageId, QueueTrigger, ScriptError
+from picloud.types import ClaimToken, Effects, Message, MessageId, QueueTrigger, ScriptError
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,16 @@ class Verdict:
     token: ClaimToken
     done: list[MessageId] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    units: list[tuple[Message, Effects]] = field(default_factory=list)
+    """Handled messages whose handlers asked for more than messages: committed on their own."""
     retry_ms: list[tuple[MessageId, float]] = field(default_factory=list)
     dead: list[tuple[MessageId, str]] = field(default_factory=list)
     untried: list[MessageId] = field(default_factory=list)
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether a message is to be tried again, buried or released."""
+        return bool(self.retry_ms or self.dead or self.untried)
 
     @property
     def settlement(self) -> Settlement:
@@ -45,15 +53,29 @@ def judge(trigger: QueueTrigger, batch: Batch, outcomes: Sequence[Outcome]) -> V
     """
     verdict = Verdict(batch.token)
     for message, outcome in zip(batch.messages, outcomes, strict=False):
-        if outcome.ok:
+        if outcome.ok and outcome.effects.are_messages_only:
             verdict.done.append(message.id)
             verdict.effects += [Effect(message.id, effect) for effect in outcome.messages]
+        elif outcome.ok:
+            verdict.units.append((message, outcome.effects))
         elif outcome.cancelled:
             verdict.untried.append(message.id)
-        elif message.attempt < message.max_attempts:
-            wait = compute_backoff(message.attempt, trigger.retry_backoff, trigger.retry_base_ms)
-            verdict.retry_ms.append((message.id, float(wait)))
         else:
-            error = outcome.error or ScriptError("Error", "the handler failed")
-            verdict.dead.append((message.id, json.dumps(error_json(error))))
+            _fail(verdict, trigger, message, outcome.error or ScriptError("Error", "the handler failed"))
     return verdict
+
+
+def judge_commit(trigger: QueueTrigger, verdict: Verdict, committed: Committed) -> None:
+    """Decide over the messages of `verdict.units`: those that were refused are failures like any."""
+    messages = {message.id: message for message, _ in verdict.units}
+    verdict.units.clear()
+    for message_id, refusal in committed.refused:
+        _fail(verdict, trigger, messages[message_id], ScriptError(type(refusal).__name__, str(refusal)))
+
+
+def _fail(verdict: Verdict, trigger: QueueTrigger, message: Message, error: ScriptError) -> None:
+    if message.attempt < message.max_attempts:
+        wait = compute_backoff(message.attempt, trigger.retry_backoff, trigger.retry_base_ms)
+        verdict.retry_ms.append((message.id, float(wait)))
+    else:
+        verdict.dead.append((message.id, json.dumps(error_json(error))))

@@ -8,7 +8,6 @@ from picloud.actors.settling import Verdict
 from picloud.db.messages import (
     LowWater,
     Pulled,
-    Sent,
     Settlement,
     dead_letter_messages,
     extend_leases,
@@ -20,14 +19,14 @@ from picloud.db.outbox import (
     Delivery,
     bury_delivery,
     claim_deliveries,
-    finish_delivery,
     nack_delivery,
     reclaim_deliveries,
     release_deliveries,
 )
 from picloud.db.pool import Pool
 from picloud.db.triggers import touch_queue_trigger
-from picloud.types import ClaimToken, MessageId, NewMessage, QueueTrigger
+from picloud.db.units import Committed, Unit, commit_units, finish_delivery
+from picloud.types import ClaimToken, Effects, MessageId, QueueTrigger
 
 
 class PoolOutboxStore:
@@ -43,8 +42,8 @@ class PoolOutboxStore:
         async with self._pool.connection() as conn:
             return await claim_deliveries(conn, token, limit)
 
-    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Sequence[NewMessage]) -> list[Sent] | None:
-        """Delete the row and insert its effects."""
+    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Effects) -> Committed | None:
+        """Delete the row and apply its effects."""
         async with self._pool.connection() as conn:
             return await finish_delivery(conn, token, delivery, effects)
 
@@ -90,6 +89,11 @@ class PoolQueueStore:
                 limit=limit,
                 low_water=low_water,
             )
+
+    async def commit(self, token: ClaimToken, units: Sequence[Unit]) -> Committed:
+        """Acknowledge messages together with all that their handlers asked for."""
+        async with self._pool.connection() as conn:
+            return await commit_units(conn, self._trigger.app_id, token, units)
 
     async def give_up(self, verdict: Verdict) -> None:
         """Nack, dead-letter and release what did not succeed."""

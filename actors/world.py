@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 import trio
 
 from picloud.actors.library import Library
+from picloud.db.apps import list_http_hosts_sync
+from picloud.db.kv import list_keys_sync, read_key_sync
 from picloud.db.messages import Sent, insert_messages
 from picloud.db.pool import Pool
 from picloud.db.queues import count_depth_sync
+from picloud.db.secrets import read_secret_sync
 from picloud.db.thread import ThreadConnections
-from picloud.types import AppId, MessageId, NewMessage, Script
+from picloud.types import AppId, KvEntry, MessageId, NewMessage, Script
 
 OnSent = Callable[[AppId, Sequence[NewMessage], Sequence[Sent]], None]
 
@@ -43,6 +46,30 @@ class NodeWorld:
     def count_depth(self, app_id: AppId, queue_name: str) -> tuple[int, int]:
         """Return how many messages of a queue are unclaimed, and how many of them are due."""
         return count_depth_sync(self._reads.get(), app_id, queue_name)
+
+    def find_route(self, app_id: AppId, path: str, method: str | None) -> Script | None:
+        """Return the script bound to a route: of `method`, else of POST, else of GET."""
+        for match in self._library.find_routes(app_id).find(path):
+            for name in (method,) if method is not None else ("POST", "GET"):
+                if name in match.routes:
+                    return self._library.find(app_id, match.routes[name][0].script_name)
+        return None
+
+    def read_key(self, app_id: AppId, key: str) -> KvEntry:
+        """Return what a key holds."""
+        return read_key_sync(self._reads.get(), app_id, key)
+
+    def list_keys(self, app_id: AppId, prefix: str, after: str, limit: int) -> list[str]:
+        """Return keys in the order of their code points."""
+        return list_keys_sync(self._reads.get(), app_id, prefix, after, limit)
+
+    def read_secret(self, app_id: AppId, name: str) -> str | None:
+        """Return a secret, or None."""
+        return read_secret_sync(self._reads.get(), app_id, name)
+
+    def list_http_hosts(self, app_id: AppId) -> frozenset[str]:
+        """Return the hosts that the app may send requests to."""
+        return list_http_hosts_sync(self._reads.get(), app_id)
 
     def send_now(self, app_id: AppId, messages: Sequence[NewMessage]) -> list[MessageId]:
         """Commit messages at once, whatever becomes of the handler."""

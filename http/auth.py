@@ -13,6 +13,8 @@ from picloud.http.bodies import is_storable
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """What an orchestrator asks without a token."""
+OPEN_PREFIX = "/fn/"
+"""The routes of apps: their handlers decide who may call."""
 
 FRESH_SECS = 5.0
 """How long a token counts as valid after it was looked up: a deleted one works that much longer."""
@@ -61,6 +63,8 @@ async def check_request(tokens: TokenCheck) -> None:
 
     Raises: Unauthorized, NotFound, DatabaseUnavailable.
     """
+    if request.path.startswith(OPEN_PREFIX):
+        return
     if request.path not in OPEN_PATHS and (request.path.startswith("/api/") or request.routing_exception is None):
         await tokens.check(read_token(request))
     for part in (request.view_args or {}).values():

@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
+from picloud.actors.serving import RouteRequest
 from picloud.db.messages import Sent
 from picloud.db.pool import Pool
+from picloud.engine import Outcome
 from picloud.types import AppId, NewMessage
 
 EXTENSION = "picloud"
@@ -39,6 +41,8 @@ class Node:
     """To be called once a change of triggers or scripts is committed."""
     snapshot: Callable[[str | None, int | None], dict[str, Any] | None]
     """Path and depth; None where the tree has no such path."""
+    serve: Callable[[RouteRequest], Awaitable[Outcome]]
+    """Runs the script of a route. Raises: RouteNotFound, MethodNotAllowed, GateFull, DatabaseUnavailable."""
     render_tree: Callable[[str | None, int | None], bytes | None]
     """The same, as JSON text."""
     restart_actor: Callable[[str], Awaitable[None]]

@@ -12,6 +12,7 @@ from quart import Response, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from picloud import errors
+from picloud.engine import Outcome
 from picloud.errors import InvalidFields, InvalidInput, PicloudError, ScriptInvalid, ScriptsInvalid
 
 STATUSES: dict[type[PicloudError], HTTPStatus] = {
@@ -31,6 +32,8 @@ STATUSES: dict[type[PicloudError], HTTPStatus] = {
     # raised by a script that runs: its failure is not the caller's
     errors.SdkError: HTTPStatus.INTERNAL_SERVER_ERROR,
     errors.EngineClosed: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
+    errors.GateFull: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 """The status of each family of errors, and of the members that differ from theirs."""
 
@@ -89,8 +92,26 @@ async def answer_picloud_error(error: PicloudError) -> Response:
     response = _problem(status, error.code, str(error), list(_faults(error)))
     if status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = 'Bearer realm="picloud"'
+    elif isinstance(error, errors.MethodNotAllowed):
+        response.headers["Allow"] = ", ".join(error.allowed)
     elif status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = str(RETRY_AFTER_SECS)
+    return response
+
+
+async def answer_handler_failure(outcome: Outcome) -> Response:
+    """Answer for a handler that raised or was stopped; its text is for the app's people, in the log."""
+    if outcome.cancelled:
+        response = _problem(HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down", "the server is shutting down")
+        response.headers["Retry-After"] = str(RETRY_AFTER_SECS)
+        return response
+    error = outcome.error
+    timed_out = error is not None and error.type == "BudgetExceeded" and error.message.startswith("ran past")
+    status = HTTPStatus.GATEWAY_TIMEOUT if timed_out else HTTPStatus.INTERNAL_SERVER_ERROR
+    code = "handler_timeout" if timed_out else "handler_failed"
+    text = "the handler ran out of time" if timed_out else "the handler failed"
+    response = _problem(status, code, f"{text} (execution {outcome.execution_id})")
+    response.headers["X-Execution-Id"] = str(outcome.execution_id)
     return response
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from picloud.actors.assembly import NodeTree, Parts
     from picloud.actors.runtime import RestartIntensityExceeded
+    from picloud.actors.serving import Serving
     from picloud.config import Settings
     from picloud.db.connection import Connection
     from picloud.db.deployment import DeploymentDiff
@@ -311,11 +312,28 @@ def _http_node(parts: Parts, tree: Callable[[], NodeTree]) -> HttpNode:
         sent=partial(wake_for_sent, parts.wakes),
         changed=parts.wakes.changed,
         snapshot=lambda path, depth: tree().snapshot(path, depth),
+        serve=_serving(parts).serve,
         render_tree=lambda path, depth: tree().render(path, depth),
         restart_actor=lambda path: tree().restart(path),
         readiness=lambda: tree().readiness(),
         max_payload_bytes=parts.settings.max_payload_bytes,
         events=lambda after: parts.journal.events.subscribe(after=after),
+    )
+
+
+def _serving(parts: Parts) -> Serving:
+    from picloud.actors.assembly import wake_for_sent
+    from picloud.actors.serving import Serving, ServingConfig
+
+    return Serving(
+        parts.pool,
+        parts.library,
+        parts.engine,
+        parts.gate,
+        ServingConfig(slice_secs=parts.settings.slice_secs),
+        on_sent=partial(wake_for_sent, parts.wakes),
+        on_outbox=partial(parts.wakes.changed, "outbox"),
+        on_outcomes=parts.on_outcomes,
     )
 
 

@@ -14,9 +14,11 @@ PicloudError                    base; `code` is stable and snake_case
 │  └─ InvalidSetting            a setting or environment variable is wrong or unknown
 ├─ NotFound                     no such thing, or not yours to see
 │  ├─ AppNotFound · ScriptNotFound · TriggerNotFound · QueueNotFound · MessageNotFound
-│  ├─ DeadLetterNotFound · ActorNotFound
+│  ├─ DeadLetterNotFound · ActorNotFound · KeyNotFound · SecretNotFound · RouteNotFound
 ├─ Conflict                     the wish contradicts what is stored
-│  ├─ NameTaken · QueueHasConsumer · ScriptInUse · AlreadyReplayed
+│  ├─ NameTaken · QueueHasConsumer · RouteTaken · ScriptInUse · AlreadyReplayed
+├─ MethodNotAllowed             the path has a route, but not for that method; `allowed` has those it has
+├─ GateFull                     no worker thread became free in time: try again soon
 ├─ Unauthorized                 no token, or one that is not known
 ├─ DatabaseError
 │  ├─ DatabaseUnavailable       an outage: retry in place, never a reason to crash an actor
@@ -32,6 +34,10 @@ PicloudError                    base; `code` is stable and snake_case
 ├─ SdkError                     a handler used the SDK in a way that cannot work
 │  ├─ InvokeError               the other script cannot be called; the text says why
 │  ├─ RetryError                a retry policy is wrong, or no time is left for another attempt
+│  ├─ KvError                   a key or value of `kv` cannot be used as asked
+│  │  └─ KvConflict             another execution changed the key first
+│  ├─ SecretError               there is no such secret
+│  ├─ HttpError                 a request to the outside was refused or failed
 │  └─ OutsideHandler            the SDK was called where no handler runs
 └─ EngineClosed                 a handler's bridge used after its engine was shut down
 """
@@ -182,6 +188,24 @@ class DeadLetterNotFound(NotFound):
     code = "dead_letter_not_found"
 
 
+class KeyNotFound(NotFound):
+    """The app's `kv` has nothing under that key."""
+
+    code = "key_not_found"
+
+
+class SecretNotFound(NotFound):
+    """The app has no secret of that name."""
+
+    code = "secret_not_found"
+
+
+class RouteNotFound(NotFound):
+    """The app has no route for that path, or there is no such app."""
+
+    code = "route_not_found"
+
+
 class ActorNotFound(NotFound):
     """The supervision tree of this node has no actor at that path."""
 
@@ -206,6 +230,12 @@ class QueueHasConsumer(Conflict):
     code = "queue_has_consumer"
 
 
+class RouteTaken(Conflict):
+    """A method and path of an app belong to one script; the text names the trigger that holds them."""
+
+    code = "route_taken"
+
+
 class ScriptInUse(Conflict):
     """A trigger runs the script: delete the trigger first."""
 
@@ -216,6 +246,22 @@ class AlreadyReplayed(Conflict):
     """The dead letter was resolved before."""
 
     code = "already_replayed"
+
+
+class MethodNotAllowed(PicloudError):
+    """The path has a route, but not for that method."""
+
+    code = "method_not_allowed"
+
+    def __init__(self, message: str, allowed: Sequence[str]) -> None:
+        super().__init__(message)
+        self.allowed = tuple(allowed)
+
+
+class GateFull(PicloudError):
+    """No worker thread became free in time: try again soon."""
+
+    code = "gate_full"
 
 
 class Unauthorized(PicloudError):
@@ -325,6 +371,30 @@ class RetryError(SdkError):
     """A retry policy is wrong, or no time is left for another attempt."""
 
     code = "retry_error"
+
+
+class KvError(SdkError):
+    """A key or a value cannot be used as asked."""
+
+    code = "kv_error"
+
+
+class KvConflict(KvError):
+    """Another execution changed the key first: what the handler did is dropped, and it is run again."""
+
+    code = "kv_conflict"
+
+
+class SecretError(SdkError):
+    """There is no such secret: set it with `picloud secrets set`."""
+
+    code = "secret_error"
+
+
+class HttpError(SdkError):
+    """A request to the outside was refused by the app's rules, or failed on its way."""
+
+    code = "http_error"
 
 
 class OutsideHandler(SdkError):

@@ -109,6 +109,53 @@ class NewMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class KvWrite:
+    """A change of one key on its way into the database."""
+
+    kind: Literal["set", "delete", "increment"]
+    key: str
+    value: str | None = None
+    """JSON text, of a set."""
+    amount: int | float = 0
+    """Of an increment."""
+    if_version: int | None = None
+    """The version that the key must have, 0 for none; None: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class KvEntry:
+    """What a key holds. `value` is JSON text; version 0 and None where there is nothing."""
+
+    value: str | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NewInvocation:
+    """A script that is to run later, once, on its way into the outbox. `event` is JSON text."""
+
+    id: UUID
+    script_id: ScriptId
+    event: str
+    trigger_depth: int
+    root_execution_id: ExecutionId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """All that one execution asked for, to be committed together with what it worked on."""
+
+    messages: tuple[NewMessage, ...] = ()
+    writes: tuple[KvWrite, ...] = ()
+    invocations: tuple[NewInvocation, ...] = ()
+
+    @property
+    def are_messages_only(self) -> bool:
+        """Whether one statement can commit them with many others."""
+        return not self.writes and not self.invocations
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A claimed message. `payload` is decoded JSON; `attempt` counts from 1."""
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
 from psycopg import errors
 from psycopg.rows import class_row
 from uuid_utils.compat import uuid7
@@ -10,7 +14,7 @@ from picloud.db.connection import Connection
 from picloud.db.sqlfile import load
 from picloud.errors import AppNotFound, NameTaken
 from picloud.names import check_app_name
-from picloud.types import App
+from picloud.types import App, AppId
 
 _sql = load("apps")
 
@@ -36,6 +40,25 @@ async def get_app(conn: Connection, name: str) -> App:
     if app is None:
         raise AppNotFound(f"no app '{name}'")
     return app
+
+
+async def set_http_hosts(conn: Connection, app_id: AppId, hosts: Sequence[str]) -> bool:
+    """Set the hosts that an app's scripts may send requests to; return whether that is a change."""
+    cur = await conn.execute(_sql.set_http_hosts, {"app_id": app_id, "hosts": list(hosts)})
+    return cur.rowcount == 1
+
+
+async def get_http_hosts(conn: Connection, app_id: AppId) -> list[str]:
+    """Return the hosts that an app's scripts may send requests to."""
+    cur = await conn.execute(_sql.get_http_hosts, {"app_id": app_id})
+    row = await cur.fetchone()
+    return [] if row is None else list(row[0])
+
+
+def list_http_hosts_sync(conn: psycopg.Connection[Any], app_id: AppId) -> frozenset[str]:
+    """Return the same; on a handler thread's own connection."""
+    row = conn.execute(_sql.get_http_hosts, {"app_id": app_id}).fetchone()
+    return frozenset() if row is None else frozenset(row[0])
 
 
 async def list_apps(conn: Connection, *, after: str | None = None, limit: int = 50) -> list[App]:

@@ -172,6 +172,18 @@ def _ready_order(row: Sequence[Any]) -> tuple[int, datetime, UUID]:
     return (-row[4], row[6], row[0])
 
 
+async def hold_messages(conn: Connection, token: ClaimToken, ids: Sequence[MessageId]) -> set[MessageId]:
+    """Hold claimed messages until the transaction ends; return those whose lease is still held."""
+    cur = await conn.execute(_sql.hold_messages, {"ids": list(ids), "claim_token": token})
+    return {MessageId(row[0]) for row in await cur.fetchall()}
+
+
+async def remove_messages(conn: Connection, token: ClaimToken, ids: Sequence[MessageId]) -> None:
+    """Acknowledge messages."""
+    if ids:
+        await conn.execute(_sql.remove_messages, {"ids": list(ids), "claim_token": token})
+
+
 async def nack_messages(conn: Connection, token: ClaimToken, waits_ms: Sequence[tuple[MessageId, float]]) -> int:
     """Give failed messages back, each due again after its wait; return how many still held their lease."""
     cur = await conn.execute(

@@ -9,9 +9,8 @@ from uuid import UUID
 from psycopg.rows import class_row
 
 from picloud.db.connection import Connection
-from picloud.db.messages import Sent, insert_messages
 from picloud.db.sqlfile import load
-from picloud.types import AppId, BackoffShape, ClaimToken, ExecutionId, Json, NewMessage, ScriptId
+from picloud.types import AppId, BackoffShape, ClaimToken, ExecutionId, Json, NewInvocation, ScriptId
 
 _sql = load("outbox")
 
@@ -44,18 +43,27 @@ async def claim_deliveries(conn: Connection, token: ClaimToken, limit: int) -> l
         return await cur.fetchall()
 
 
-async def finish_delivery(
-    conn: Connection, token: ClaimToken, delivery: Delivery, effects: Sequence[NewMessage]
-) -> list[Sent] | None:
-    """Delete the row and insert what its handler sent; None when the lease was lost, and nothing was inserted.
+async def remove_delivery(conn: Connection, token: ClaimToken, delivery_id: UUID) -> bool:
+    """Delete a row that was delivered; False when the lease was lost."""
+    cur = await conn.execute(_sql.finish_outbox, {"ids": [delivery_id], "claim_token": token})
+    return cur.rowcount == 1
 
-    Atomic: one transaction.
-    """
-    async with conn.transaction():
-        cur = await conn.execute(_sql.finish_outbox, {"ids": [delivery.id], "claim_token": token})
-        if cur.rowcount == 0:
-            return None
-        return await insert_messages(conn, delivery.app_id, effects)
+
+async def insert_invocations(conn: Connection, app_id: AppId, invocations: Sequence[NewInvocation]) -> None:
+    """Have scripts of one app run later, once each."""
+    if not invocations:
+        return
+    await conn.execute(
+        _sql.insert_invocations,
+        {
+            "app_id": app_id,
+            "ids": [i.id for i in invocations],
+            "script_ids": [i.script_id for i in invocations],
+            "events": [i.event for i in invocations],
+            "trigger_depths": [i.trigger_depth for i in invocations],
+            "root_execution_ids": [i.root_execution_id for i in invocations],
+        },
+    )
 
 
 async def nack_delivery(conn: Connection, token: ClaimToken, delivery: Delivery, wait_ms: float) -> int:

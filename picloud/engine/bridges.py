@@ -98,9 +98,7 @@ class QueueBridge:
         with run.meter.host():
             engine = run.engine()
             queue_name = check_queue_name(name)
-            if not run.unit.has_room(len(texts)):
-                run.meter.stop(f"asked for more than {engine.settings.max_effects:,} effects")
-                run.meter.check()
+            run.make_room(len(texts))
             messages = [self._message(queue_name, text, options) for text in texts]
             if options.immediate:
                 run.unit.count_committed(len(messages))

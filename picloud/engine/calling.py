@@ -38,7 +38,7 @@ def resolve(world: World, job: Job, target: str, method: str | None) -> Script:
     if method is not None and (type(method) is not str or method.upper() not in _METHODS):
         raise InvokeError(f"invoke: unknown method (use one of {', '.join(sorted(_METHODS))})")
     if target.startswith("/"):
-        raise InvokeError(f"invoke: no route for '{shown}'")
+        return _resolve_route(world, job, target, None if method is None else method.upper(), shown)
     if method is not None:
         raise InvokeError(f"invoke: method is for a route's path ('/{shown}'), '{shown}' is a script's name")
     app, slash, name = target.rpartition("/")
@@ -47,6 +47,17 @@ def resolve(world: World, job: Job, target: str, method: str | None) -> Script:
     script = world.find_script(job.app_id, name)
     if script is None:
         raise InvokeError(f"invoke: script '{shown}' not found")
+    if script.app_id != job.app_id:
+        raise InvokeError("invoke: cross-app call refused")
+    return script
+
+
+def _resolve_route(world: World, job: Job, path: str, method: str | None, shown: str) -> Script:
+    script = world.find_route(job.app_id, path, method)
+    if script is None:
+        raise InvokeError(
+            f"invoke: no route for '{shown}'" if method is None else f"invoke: no route for '{method} {shown}'"
+        )
     if script.app_id != job.app_id:
         raise InvokeError("invoke: cross-app call refused")
     return script

@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 from picloud.engine.author_errors import describe_error, describe_stop
 from picloud.engine.execution import Execution, Run, export_result
+from picloud.engine.http_client import HttpClient
 from picloud.engine.job import Job, Outcome
 from picloud.engine.sandbox import BudgetExceeded, CompileCache, CompiledScript, Meter, Seat, Watchdog
 from picloud.engine.settings import EngineSettings
 from picloud.engine.world import World
 from picloud.errors import EngineClosed
 from picloud.sdk.response import Response
-from picloud.types import ExecutionId, Json, ScriptError
+from picloud.types import Effects, ExecutionId, Json, ScriptError
 
+NO_EFFECTS = Effects()
 SHUT_DOWN = "the server is shutting down"
 
 
@@ -31,6 +33,7 @@ class Engine:
         self.world = world
         self.limits = settings.limits()
         self.closed = False
+        self.http = HttpClient()
         self._stopping: str | None = None
         self._cache = CompileCache(settings.max_cached_scripts)
         self._watchdog = Watchdog()
@@ -155,7 +158,7 @@ def _outcome(execution: Execution, result: _Result, cancelled: bool, duration: f
         ok=ok,
         value=result.value,
         error=result.error,
-        messages=run.unit.messages() if ok else (),
+        effects=run.unit.effects() if ok else NO_EFFECTS,
         logs=run.log_lines(),
         duration=duration,
         cancelled=cancelled,

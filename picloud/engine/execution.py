@@ -12,12 +12,15 @@ from picloud.engine.bridges import LogBridge, QueueBridge, RetryBridge
 from picloud.engine.calling import check_depth, copy_args, resolve
 from picloud.engine.effects import UnitOfWork
 from picloud.engine.events import Event, InvokeEvent
+from picloud.engine.http_bridge import HttpBridge
+from picloud.engine.kv_bridge import KvBridge, SecretsBridge
 from picloud.engine.logs import LogBuffer
 from picloud.engine.sandbox import CompiledScript, Facade, Meter, export_value, run_script
 from picloud.errors import EngineClosed
+from picloud.payload import encode_payload
 from picloud.sdk import SDK_VERSION
 from picloud.sdk.response import Response
-from picloud.types import ExecutionId, Json, LogLine
+from picloud.types import ExecutionId, Json, LogLine, NewInvocation
 
 if TYPE_CHECKING:
     from picloud.engine.engine import Engine
@@ -34,7 +37,21 @@ def respond(body: Json = None, status: int = 200, headers: dict[str, str] | None
 class Run:
     """What the execution of a job and all that it invokes have in common: meter, effects, logs."""
 
-    __slots__ = ("_engine", "_logs", "job", "log", "meter", "queue", "retry", "root_id", "scripts", "unit")
+    __slots__ = (
+        "_engine",
+        "_logs",
+        "http",
+        "job",
+        "kv",
+        "log",
+        "meter",
+        "queue",
+        "retry",
+        "root_id",
+        "scripts",
+        "secrets",
+        "unit",
+    )
     root_id: ExecutionId
 
     def __init__(self, engine: Engine, job: Job) -> None:
@@ -48,6 +65,9 @@ class Run:
         self.queue = QueueBridge(self)
         self.retry = RetryBridge(self)
         self.log = LogBridge(self)
+        self.kv = KvBridge(self)
+        self.secrets = SecretsBridge(self)
+        self.http = HttpBridge(self)
 
     def engine(self) -> Engine:
         """Return the engine.
@@ -58,6 +78,13 @@ class Run:
         if engine is None or engine.closed:
             raise EngineClosed("picloud was shut down while this handler was running")
         return engine
+
+    def make_room(self, count: int) -> None:
+        """Stop the run when it asks for more effects than it may."""
+        limit = self.engine().settings.max_effects
+        if not self.unit.has_room(count):
+            self.meter.stop(f"asked for more than {limit:,} effects")
+            self.meter.check()
 
     def logs(self) -> LogBuffer:
         if self._logs is None:
@@ -92,8 +119,12 @@ class Execution:
         names: dict[str, object] = {
             "queue": run.queue,
             "invoke": self.invoke,
+            "invoke_async": self.invoke_async,
             "retry": run.retry,
             "log": run.log,
+            "kv": run.kv,
+            "secrets": run.secrets,
+            "http": run.http,
             "Response": respond,
             "SDK_VERSION": SDK_VERSION,
         }
@@ -127,6 +158,25 @@ class Execution:
         except BaseException:
             run.unit.take_back(mark)
             raise
+
+    def invoke_async(self, target: str, args: Json = None, *, method: str | None = None) -> str:
+        """Have another script run later, once, after this execution's effects are committed; return the delivery's id.
+
+        Raises: InvokeError.
+        """
+        run = self.run
+        event = {"body": copy_args(args, run.meter), "caller": self.script.name}
+        text = encode_payload(event, what="args", max_bytes=run.engine().settings.max_payload_bytes)
+        run.meter.charge(len(text))
+        with run.meter.host():
+            engine = run.engine()
+            depth = self.depth + 1
+            check_depth(depth, engine.settings.max_trigger_depth)
+            script = resolve(engine.world, run.job, target, method)
+            run.make_room(1)
+            invocation = NewInvocation(uuid7(), script.id, text, depth, run.root_id)
+            run.unit.record_invocation(invocation)
+        return str(invocation.id)
 
 
 class Context:
@@ -203,5 +253,8 @@ def export_result(value: object, meter: Meter) -> tuple[Json, Response | None]:
         return None, None
     if type(value) is Response:
         body = export_value(value.body, path="result.body", meter=meter)
+        if type(value.body) is bytes:
+            # a caller of `invoke` gets base64, a client of HTTP the bytes
+            return body, value
         return body, Response(body, value.status, value.headers)
     return export_value(value, path="result", meter=meter), None

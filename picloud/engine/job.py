@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from picloud.engine.events import Event
 from picloud.engine.sandbox import CompiledScript
 from picloud.sdk.response import Response
-from picloud.types import AppId, ExecutionId, Json, LogLine, NewMessage, ScriptError
+from picloud.types import AppId, Effects, ExecutionId, Json, LogLine, NewMessage, ScriptError
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Outcome:
     value: Json
     """The returned value, or a Response's body; None when not ok."""
     error: ScriptError | None
-    messages: tuple[NewMessage, ...]
+    effects: Effects
     """What to commit together with the acknowledgement; empty when not ok."""
     logs: tuple[LogLine, ...]
     duration: float
@@ -47,3 +47,12 @@ class Outcome:
     """Stopped by the shutdown of the engine: to be released and run again, not a failure."""
     response: Response | None = None
     """Where the handler returned one."""
+
+    def fail(self, error: ScriptError) -> Outcome:
+        """Return what this becomes when its effects were refused."""
+        return replace(self, ok=False, value=None, response=None, effects=Effects(), error=error)
+
+    @property
+    def messages(self) -> tuple[NewMessage, ...]:
+        """What the handler sent."""
+        return self.effects.messages

@@ -33,6 +33,10 @@ class EngineSettings:
     max_log_lines: int = 1000
     max_log_bytes: int = 64 * KIB
     max_cached_scripts: int = 512
+    max_http_bytes: int = 4 * MIB
+    """The body of a request to the outside, and of its answer."""
+    http_allow_private: bool = False
+    """Whether such requests may go to private, loopback and link-local addresses."""
 
     def limits(self) -> Limits:
         """Return what the sandbox enforces."""

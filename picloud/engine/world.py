@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from picloud.types import AppId, MessageId, NewMessage, Script
+from picloud.types import AppId, KvEntry, MessageId, NewMessage, Script
 
 
 class World(Protocol):
@@ -20,6 +20,26 @@ class World(Protocol):
 
     def count_depth(self, app_id: AppId, queue_name: str) -> tuple[int, int]:
         """Return how many messages of a queue are unclaimed, and how many of those are due."""
+        ...
+
+    def find_route(self, app_id: AppId, path: str, method: str | None) -> Script | None:
+        """Return the current version of the script bound to a route: of `method`, else of POST, else of GET."""
+        ...
+
+    def read_key(self, app_id: AppId, key: str) -> KvEntry:
+        """Return what a key holds."""
+        ...
+
+    def list_keys(self, app_id: AppId, prefix: str, after: str, limit: int) -> list[str]:
+        """Return keys that begin with `prefix` and come after `after`, in the order of their code points."""
+        ...
+
+    def read_secret(self, app_id: AppId, name: str) -> str | None:
+        """Return a secret, or None."""
+        ...
+
+    def list_http_hosts(self, app_id: AppId) -> frozenset[str]:
+        """Return the hosts that the app may send requests to."""
         ...
 
     def send_now(self, app_id: AppId, messages: Sequence[NewMessage]) -> list[MessageId]:

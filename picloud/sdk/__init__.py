@@ -9,11 +9,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from picloud.sdk import log, queue, retry
-from picloud.sdk.calling import invoke
+from picloud.sdk import http, kv, log, queue, retry, secrets
+from picloud.sdk.calling import invoke, invoke_async
 from picloud.sdk.response import Response
 
 SDK_VERSION: Final = "1.10"
 """Raised when the handler contract grows."""
 
-__all__ = ["SDK_VERSION", "Response", "invoke", "log", "queue", "retry"]
+__all__ = [
+    "SDK_VERSION",
+    "Response",
+    "http",
+    "invoke",
+    "invoke_async",
+    "kv",
+    "log",
+    "queue",
+    "retry",
+    "secrets",
+]

@@ -19,3 +19,13 @@ def invoke(target: str, args: Json = None, *, method: str | None = None) -> Json
     in `args`).
     """
     refuse("invoke")
+
+
+def invoke_async(target: str, args: Json = None, *, method: str | None = None) -> str:
+    """Have another script of this app run later, once; return the delivery's id.
+
+    `target`, `args` and `method` are those of `invoke`. It runs after what this execution did is committed, with a unit
+    of work of its own; a failure goes straight to the dead letters.
+    Raises: InvokeError (no such script, another app's script, deeper than the limit, functions in `args`).
+    """
+    refuse("invoke_async")

@@ -14,13 +14,13 @@ from picloud.db.messages import dead_letter_messages, reclaim_messages
 from picloud.db.outbox import (
     bury_delivery,
     claim_deliveries,
-    finish_delivery,
     nack_delivery,
     reclaim_deliveries,
     release_deliveries,
 )
 from picloud.db.scripts import put_script
-from picloud.types import ClaimToken
+from picloud.db.units import finish_delivery
+from picloud.types import ClaimToken, Effects
 
 
 async def bury(queue: Queue, payload: object) -> None:
@@ -83,11 +83,13 @@ async def test_delivery_is_settled_once_with_its_effects(conn: Connection) -> No
     await bury(queue, 1)
     token = ClaimToken(uuid7())
     (delivery,) = await claim_deliveries(conn, token, 10)
-    assert await finish_delivery(conn, ClaimToken(uuid7()), delivery, [message("out")]) is None
+    assert await finish_delivery(conn, ClaimToken(uuid7()), delivery, Effects((message("out"),))) is None
     assert await queue.counts("out") == (0, 0, 0, 0)
-    assert len(await finish_delivery(conn, token, delivery, [message("out")]) or []) == 1
+    done = await finish_delivery(conn, token, delivery, Effects((message("out"),)))
+    assert done is not None
+    assert len(done.sent) == 1
     assert await queue.counts("out") == (1, 0, 0, 0)
-    assert await finish_delivery(conn, token, delivery, [message("out")]) is None
+    assert await finish_delivery(conn, token, delivery, Effects((message("out"),))) is None
 
 
 async def test_nacked_released_and_expired_deliveries_come_again(conn: Connection) -> None:

@@ -54,6 +54,7 @@ async def node(pool: Pool, around: Surroundings) -> Node:
         sent=around.note_sent,
         changed=around.changed.append,
         snapshot=around.snapshot,
+        serve=around.serve,
         render_tree=around.render_tree,
         restart_actor=around.restart,
         readiness=around.readiness,

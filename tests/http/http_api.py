@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from picloud.actors.serving import RouteRequest
 from picloud.db.messages import Sent
-from picloud.errors import ActorNotFound, ScriptInvalid
+from picloud.engine import Outcome
+from picloud.errors import ActorNotFound, RouteNotFound, ScriptInvalid
 from picloud.http.app import create_app
 from picloud.http.node import Node, TreeEvent
 from picloud.types import AppId, Fault, NewMessage
@@ -41,6 +43,9 @@ class Surroundings:
         if path not in {None, "/picloud", "/picloud/consumers/shop/orders"}:
             return None
         return {"id": "picloud", "path": path or "/picloud", "depth": depth}
+
+    async def serve(self, request: RouteRequest) -> Outcome:
+        raise RouteNotFound(f"no route for '{request.path}'")
 
     def render_tree(self, path: str | None, depth: int | None) -> bytes | None:
         tree = self.snapshot(path, depth)

@@ -20,6 +20,7 @@ from picloud.errors import DatabaseUnavailable
 from picloud.types import (
     AppId,
     ClaimToken,
+    Effects,
     ExecutionId,
     Message,
     MessageId,
@@ -72,7 +73,7 @@ def outcome(
         "ok": error is None and not more.get("cancelled"),
         "value": None,
         "error": error,
-        "messages": tuple(effects),
+        "effects": Effects(tuple(effects)),
         "logs": (),
         "duration": 0.0,
     }
@@ -142,7 +143,7 @@ def make_consumer(store: MemoryQueue, handle: Handle, wake: WakeMailbox | None =
         handle,
         wake or WakeMailbox(),
         ConsumerConfig(),
-        on_effects=lambda effects: None,
+        on_sent=lambda effects: None,
         on_retry=lambda seconds: None,
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from picloud.engine import Engine, EngineSettings, Event, Job, Outcome, QueueEvent
-from picloud.types import AppId, MessageId, NewMessage, Script, ScriptId
+from picloud.types import AppId, KvEntry, MessageId, NewMessage, Script, ScriptId
 
 SHOP = AppId(uuid4())
 BANK = AppId(uuid4())
@@ -25,11 +25,36 @@ class MemoryWorld:
         self.scripts: dict[tuple[AppId, str], Script] = {}
         self.looked_up: list[str] = []
         self.counts: dict[tuple[AppId, str], tuple[int, int]] = {}
+        self.routes: dict[tuple[AppId, str], str] = {}
+        self.keys: dict[tuple[AppId, str], KvEntry] = {}
+        self.keys_read: list[str] = []
+        self.secrets: dict[tuple[AppId, str], str] = {}
+        self.http_hosts: frozenset[str] = frozenset()
         self.sent: list[tuple[AppId, NewMessage]] = []
 
     def find_script(self, app_id: AppId, name: str) -> Script | None:
         self.looked_up.append(name)
         return self.scripts.get((app_id, name))
+
+    def find_route(self, app_id: AppId, path: str, method: str | None) -> Script | None:
+        for name in (method,) if method is not None else ("POST", "GET"):
+            if script := self.routes.get((app_id, f"{name} {path}")):
+                return self.scripts.get((app_id, script))
+        return None
+
+    def read_key(self, app_id: AppId, key: str) -> KvEntry:
+        self.keys_read.append(key)
+        return self.keys.get((app_id, key), KvEntry())
+
+    def list_keys(self, app_id: AppId, prefix: str, after: str, limit: int) -> list[str]:
+        keys = sorted(key for app, key in self.keys if app == app_id and key.startswith(prefix) and key > after)
+        return keys[:limit]
+
+    def read_secret(self, app_id: AppId, name: str) -> str | None:
+        return self.secrets.get((app_id, name))
+
+    def list_http_hosts(self, app_id: AppId) -> frozenset[str]:
+        return self.http_hosts
 
     def count_depth(self, app_id: AppId, queue_name: str) -> tuple[int, int]:
         return self.counts.get((app_id, queue_name), (0, 0))

@@ -24,6 +24,7 @@ from picloud.actors.runtime import ChildSpec, DynamicSupervisor, WakeMailbox
 from picloud.actors.settling import Batch, judge
 from picloud.actors.wakes import QueueKey, QueueWakes
 from picloud.actors.wakeup import Wakeup, WakeupConfig
+from picloud.db.http_triggers import StoredRoute
 from picloud.db.messages import DueQueue, ReclaimedQueue
 from picloud.db.outbox import Delivery
 from picloud.db.scripts import ScriptHead
@@ -245,7 +246,10 @@ async def test_library_loads_what_changed_and_forgets_what_is_gone() -> None:
         loads.append(len(ids))
         return [s for s in scripts.values() if s.id in ids]
 
-    library = Library(heads, load, WakeMailbox(), poll_interval=1.0)
+    async def routes() -> list[StoredRoute]:
+        return []
+
+    library = Library(heads, load, routes, WakeMailbox(), poll_interval=1.0)
     await library.refresh()
     scripts["a"] = replace(scripts["a"], version=2, source="# new")
     del scripts["b"]

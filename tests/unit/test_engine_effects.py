@@ -146,7 +146,7 @@ def test_a_dedup_key_is_free_again_when_its_message_was_taken_back() -> None:
     unit.take_back(mark)
     unit.record(_message(2))
     assert unit.record(_message(3, "k")) == _id(3)
-    assert [message.id for message in unit.messages()] == [_id(2), _id(3)]
+    assert [message.id for message in unit.effects().messages] == [_id(2), _id(3)]
 
 
 def test_a_message_for_later_is_not_due() -> None:

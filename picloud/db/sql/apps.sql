@@ -9,6 +9,12 @@ select id, name, created_at from apps
  where %(after)s::text is null or name > %(after)s::text
  order by name limit %(limit)s;
 
+-- name: set_http_hosts
+update apps set http_hosts = %(hosts)s where id = %(app_id)s and http_hosts <> %(hosts)s::text[] returning id;
+
+-- name: get_http_hosts
+select http_hosts from apps where id = %(app_id)s;
+
 -- name: rename_app
 update apps set name = %(new_name)s where name = %(name)s returning id, name, created_at;
 

@@ -117,6 +117,13 @@ select c.id, c.payload, c.attempt, c.max_attempts, c.priority, c.enqueued_at, c.
   from (select count(*)::int as acked from acked) a
   left join claimed c on true;
 
+-- name: hold_messages
+-- Keep claimed messages from being reclaimed until the transaction ends; a lease that was lost finds no row.
+select id from queue_messages where id = any(%(ids)s::uuid[]) and claim_token = %(claim_token)s for update;
+
+-- name: remove_messages
+delete from queue_messages where id = any(%(ids)s::uuid[]) and claim_token = %(claim_token)s;
+
 -- name: nack_messages
 -- Give failed messages back, each after its own wait in milliseconds.
 update queue_messages q

@@ -83,3 +83,39 @@ select t.id, t.app_id, s.name as script_name, d.source, d.queue_name, t.enabled,
    and (%(id)s::uuid is null or t.id = %(id)s::uuid)
  order by t.id
  limit %(limit)s;
+
+-- name: insert_http_trigger
+with made as (
+  insert into triggers (id, app_id, script_id, kind, enabled, retry_max_attempts)
+  values (%(id)s, %(app_id)s, %(script_id)s, 'http', %(enabled)s, 1)
+  returning id, app_id
+)
+insert into http_trigger_details (trigger_id, app_id, method, path, pattern)
+select id, app_id, %(method)s, %(path)s, %(pattern)s from made;
+
+-- name: update_http_trigger
+update triggers set script_id = %(script_id)s, enabled = %(enabled)s, updated_at = clock_timestamp()
+ where id = %(id)s and app_id = %(app_id)s and kind = 'http'
+returning id;
+
+-- name: list_http_triggers
+select t.id, t.app_id, t.script_id, s.name as script_name, d.method, d.path, t.enabled, t.created_at, t.updated_at
+  from triggers t
+  join http_trigger_details d on d.trigger_id = t.id
+  join scripts s on s.id = t.script_id
+ where t.app_id = %(app_id)s
+   and (%(after)s::uuid is null or t.id > %(after)s::uuid)
+   and (%(id)s::uuid is null or t.id = %(id)s::uuid)
+   and (%(method)s::text is null or (d.method = %(method)s and d.pattern = %(pattern)s))
+ order by t.id
+ limit %(limit)s;
+
+-- name: list_routes
+-- What a node serves: the enabled routes of all apps.
+select a.name as app_name, t.app_id, t.id as trigger_id, s.name as script_name, d.method, d.path
+  from triggers t
+  join http_trigger_details d on d.trigger_id = t.id
+  join scripts s on s.id = t.script_id
+  join apps a on a.id = t.app_id
+ where t.enabled
+ order by t.id;
