@@ -27,6 +27,7 @@ from picloud.http import (
     messages,
     queues,
     scripts,
+    secrets,
     supervisor,
     triggers,
 )
@@ -46,6 +47,7 @@ BLUEPRINTS = tuple(
     for module in (
         apps,
         scripts,
+        secrets,
         dead_letter_triggers,
         http_triggers,
         triggers,

@@ -15,7 +15,7 @@ from picloud.http.node import node
 from picloud.http.requests import read_model
 from picloud.http.responses import respond
 from picloud.http.triggers import SettingsBody
-from picloud.manifest import Manifest, QueueTriggerSpec, check_manifest, check_scripts
+from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest, check_scripts
 from picloud.names import check_app_name
 
 blueprint = Blueprint("deployment", __name__, url_prefix="/api/v1/apps/<app>/deploy")
@@ -28,8 +28,19 @@ class DeployedTriggerBody(SettingsBody):
     script: Text
 
 
+class DeployedRouteBody(RequestBody):
+    """A script that answers a method and path."""
+
+    method: Text = "POST"
+    path: Text
+    script: Text
+    enabled: bool = True
+
+
 class DeployedTriggersBody(RequestBody):
     """All triggers of an app, by kind."""
+
+    http: list[DeployedRouteBody] = Field(default_factory=list, max_length=10_000)
 
     queue: list[DeployedTriggerBody] = Field(default_factory=list, max_length=10_000)
 
@@ -39,6 +50,7 @@ class DeploymentBody(RequestBody):
 
     scripts: dict[Text, Text]
     triggers: DeployedTriggersBody = Field(default_factory=DeployedTriggersBody)
+    http_hosts: list[Text] = Field(default_factory=list, max_length=1000)
     dry_run: bool = False
 
 
@@ -51,7 +63,7 @@ class ChangeView(View):
 
 
 class EntryView(View):
-    """What happens to one thing of the app; the name of a trigger is its queue."""
+    """What happens to one thing of the app; the name of a trigger is its queue, or its method and path."""
 
     action: Action
     kind: Kind
@@ -97,4 +109,5 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
         )
         for trigger in body.triggers.queue
     ]
-    return Manifest(app, body.scripts, tuple(specs))
+    routes = [HttpTriggerSpec(**route.model_dump()) for route in body.triggers.http]
+    return Manifest(app, body.scripts, tuple(specs), tuple(routes), tuple(body.http_hosts))

@@ -5,8 +5,9 @@ create sequence kv_versions;
 create table kv (
   app_id     uuid not null references apps on delete cascade,
   key        text not null,
-  -- null only inside the transaction that locks a key nobody wrote yet
-  value      jsonb,
+  -- as it was written, not jsonb: a large float must not come back as an int; null only inside the transaction that
+  -- locks a key nobody wrote yet
+  value      json,
   -- from a sequence, so that a key that was deleted and written again has no version twice; 0: not there yet
   version    bigint not null,
   updated_at timestamptz not null default now(),

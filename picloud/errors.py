@@ -17,8 +17,7 @@ PicloudError                    base; `code` is stable and snake_case
 │  ├─ DeadLetterNotFound · ActorNotFound · KeyNotFound · SecretNotFound · RouteNotFound
 ├─ Conflict                     the wish contradicts what is stored
 │  ├─ NameTaken · QueueHasConsumer · RouteTaken · ScriptInUse · AlreadyReplayed
-├─ MethodNotAllowed             the path has a route, but not for that method; `allowed` has those it has
-├─ GateFull                     no worker thread became free in time: try again soon
+├─ MethodNotAllowed · GateFull  a route does not take the method; no worker thread became free in time
 ├─ Unauthorized                 no token, or one that is not known
 ├─ DatabaseError
 │  ├─ DatabaseUnavailable       an outage: retry in place, never a reason to crash an actor
@@ -34,10 +33,8 @@ PicloudError                    base; `code` is stable and snake_case
 ├─ SdkError                     a handler used the SDK in a way that cannot work
 │  ├─ InvokeError               the other script cannot be called; the text says why
 │  ├─ RetryError                a retry policy is wrong, or no time is left for another attempt
-│  ├─ KvError                   a key or value of `kv` cannot be used as asked
-│  │  └─ KvConflict             another execution changed the key first
-│  ├─ SecretError               there is no such secret
-│  ├─ HttpError                 a request to the outside was refused or failed
+│  ├─ KvError · KvConflict      a key cannot be used as asked; another execution changed it first
+│  ├─ SecretError · HttpError   there is no such secret; a request to the outside was refused or failed
 │  └─ OutsideHandler            the SDK was called where no handler runs
 └─ EngineClosed                 a handler's bridge used after its engine was shut down
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from typing import Any, NoReturn
 
 from picloud.backoff import SHAPES
 from picloud.config import suggest
-from picloud.errors import InvalidManifest, InvalidName, ScriptInvalid, ScriptsInvalid
+from picloud.errors import InvalidInput, InvalidManifest, InvalidName, ScriptInvalid, ScriptsInvalid
 from picloud.names import check_app_name, check_queue_name, check_script_name
+from picloud.routes import METHODS, parse_pattern
 
 FILE_NAME = "picloud.toml"
 MAX_SCRIPT_BYTES = 128 * 1024
@@ -25,6 +27,7 @@ _RANGES: dict[str, tuple[int, int]] = {
     "batch_size": (1, 10_000),
     "concurrency": (1, 64),
 }
+_HOST = re.compile(r"(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]{0,252}(:\d{1,5})?\Z")
 _SETTINGS = ("enabled", "retry_backoff", *_RANGES)
 
 
@@ -38,6 +41,21 @@ class QueueTriggerSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class HttpTriggerSpec:
+    """Which script answers which method and path."""
+
+    method: str
+    path: str
+    script: str
+    enabled: bool = True
+
+    @property
+    def name(self) -> str:
+        """What tells it apart from the app's other routes."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What an app is to consist of: its scripts by name, and its triggers."""
 
@@ -45,6 +63,9 @@ class Manifest:
     scripts: Mapping[str, str]
     """Source by name."""
     queue_triggers: tuple[QueueTriggerSpec, ...] = ()
+    http_triggers: tuple[HttpTriggerSpec, ...] = ()
+    http_hosts: tuple[str, ...] = ()
+    """Where its scripts may send requests to."""
     folder: Path | None = None
     """Where it was read from."""
 
@@ -80,6 +101,13 @@ def check_manifest(manifest: Manifest) -> None:
                 f"queue '{trigger.queue}' has a consumer already: triggers.queue[{seen[trigger.queue]}]",
             )
         seen[trigger.queue] = at
+    _check_routes(manifest)
+    for at, host in enumerate(manifest.http_hosts):
+        if not isinstance(host, str) or not _HOST.match(host):
+            _fail(
+                f"app.http_hosts[{at}]",
+                f"must be a host such as api.example.com, *.example.com or localhost:8080, not {_shown(host)}",
+            )
 
 
 def check_scripts(manifest: Manifest, compile_script: Callable[[str, str], object]) -> None:
@@ -103,13 +131,18 @@ def check_scripts(manifest: Manifest, compile_script: Callable[[str, str], objec
 def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
     _check_keys(document, ("app", "scripts", "triggers"), "")
     app = _table(document, "app", "app")
-    _check_keys(app, ("name",), "app.")
+    _check_keys(app, ("name", "http_hosts"), "app.")
     if "name" not in app:
         _fail("app.name", 'missing: write [app] and name = "my-app"')
     triggers = _table(document, "triggers", "triggers")
-    _check_keys(triggers, ("queue",), "triggers.")
+    _check_keys(triggers, ("queue", "http"), "triggers.")
     queue_triggers = tuple(_read_triggers(triggers.get("queue", [])))
-    manifest = Manifest(app["name"], dict(_read_scripts(folder, document)), queue_triggers, folder)
+    http_triggers = tuple(_read_routes(triggers.get("http", [])))
+    hosts = app.get("http_hosts", [])
+    if not isinstance(hosts, list):
+        _fail("app.http_hosts", f"must be a list of hosts, not {_shown(hosts)}")
+    scripts = dict(_read_scripts(folder, document))
+    manifest = Manifest(app["name"], scripts, queue_triggers, http_triggers, tuple(hosts), folder)
     check_manifest(manifest)
     return manifest
 
@@ -186,18 +219,56 @@ def _read_triggers(entries: Any) -> Iterator[QueueTriggerSpec]:
         yield QueueTriggerSpec(entry["queue"], entry["script"], settings)
 
 
+def _read_routes(entries: object) -> Iterator[HttpTriggerSpec]:
+    if not isinstance(entries, list):
+        _fail("triggers.http", "write each route as a table of its own: [[triggers.http]]")
+    for at, entry in enumerate(entries):
+        key = f"triggers.http[{at}]"
+        if not isinstance(entry, dict):
+            _fail(key, f"must be a table, not {_shown(entry)}")
+        _check_keys(entry, ("method", "path", "script", "enabled"), f"{key}.")
+        for needed in ("path", "script"):
+            if needed not in entry:
+                _fail(f"{key}.{needed}", "missing")
+        yield HttpTriggerSpec(entry.get("method", "POST"), entry["path"], entry["script"], entry.get("enabled", True))
+
+
+def _check_routes(manifest: Manifest) -> None:
+    seen: dict[tuple[str, str], int] = {}
+    for at, trigger in enumerate(manifest.http_triggers):
+        key = f"triggers.http[{at}]"
+        if trigger.method not in METHODS:
+            _fail(f"{key}.method", f"must be one of {', '.join(METHODS)}, not {_shown(trigger.method)}")
+        if not isinstance(trigger.path, str):
+            _fail(f"{key}.path", f"must be text, not {_shown(trigger.path)}")
+        try:
+            pattern = parse_pattern(trigger.path)
+        except InvalidInput as error:
+            raise InvalidManifest(f"{key}.path: {error}", pointer=_pointer(f"{key}.path")) from error
+        if not isinstance(trigger.enabled, bool):
+            _fail(f"{key}.enabled", f"must be true or false, not {_shown(trigger.enabled)}")
+        _check_script(trigger.script, f"{key}.script", manifest.scripts)
+        earlier = seen.setdefault((trigger.method, pattern.key), at)
+        if earlier != at:
+            _fail(f"{key}.path", f"{trigger.name} is bound already: triggers.http[{earlier}]")
+
+
 def _check_trigger(trigger: QueueTriggerSpec, at: int, scripts: Mapping[str, str]) -> None:
     key = f"triggers.queue[{at}]"
     _check_name(check_queue_name, trigger.queue, f"{key}.queue")
-    if not isinstance(trigger.script, str):
-        _fail(f"{key}.script", f"must be the name of a script, not {_shown(trigger.script)}")
-    if trigger.script not in scripts:
-        known = ", ".join(scripts) or "none"
-        hint = suggest(trigger.script, scripts) or f" (the app's scripts: {known})"
-        _fail(f"{key}.script", f"no script '{trigger.script}'{hint}")
+    _check_script(trigger.script, f"{key}.script", scripts)
     _check_keys(trigger.settings, _SETTINGS, f"{key}.")
     for name, value in trigger.settings.items():
         _check_setting(f"{key}.{name}", name, value)
+
+
+def _check_script(script: object, key: str, scripts: Mapping[str, str]) -> None:
+    if not isinstance(script, str):
+        _fail(key, f"must be the name of a script, not {_shown(script)}")
+    if script not in scripts:
+        known = ", ".join(scripts) or "none"
+        hint = suggest(script, scripts) or f" (the app's scripts: {known})"
+        _fail(key, f"no script '{script}'{hint}")
 
 
 def _check_setting(key: str, name: str, value: object) -> None:

@@ -35,6 +35,19 @@ def check_script_name(name: object) -> str:
     )
 
 
+def check_secret_name(name: object) -> str:
+    """Return `name` if it can name a secret.
+
+    Raises: InvalidName with the form to use.
+    """
+    if isinstance(name, str) and _QUEUE.match(name):
+        return name
+    raise InvalidName(
+        f"secret: invalid name {_shown(name)} "
+        "(a letter or digit, then letters, digits, '.', '_' or '-', 128 characters at most)"
+    )
+
+
 def check_queue_name(name: object) -> str:
     """Return `name` if it can name a queue.
 

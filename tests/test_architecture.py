@@ -20,14 +20,15 @@ LAYERS: dict[str, set[str]] = {
     "engine": {"foundation", "sdk"},
     "actors.runtime": set(),
     "actors": {"foundation", "db", "engine", "actors.runtime"},
-    "http": {"foundation", "db", "actors", "actors.runtime"},
+    "http": {"foundation", "db", "engine", "actors", "actors.runtime"},
     "bench": {"foundation", "db", "engine", "actors", "actors.runtime", "http"},
     "cli": {"foundation", "db", "engine", "bench"},
     "app": {"foundation", "db", "engine", "actors", "actors.runtime", "http", "bench", "cli"},
 }
 """What each room may import, besides itself."""
 FOUNDATION = {
-    "picloud", "backoff", "config", "durations", "errors", "logs", "manifest", "names", "payload", "types", "version",
+    "picloud", "backoff", "config", "durations", "errors", "key_values", "logs", "manifest", "names", "payload",
+    "routes", "types", "version",
 }  # fmt: skip
 MAY_READ_ENVIRONMENT = {
     "picloud/config.py",

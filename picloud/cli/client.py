@@ -48,6 +48,10 @@ class Client:
             return self._request("POST", path, content=body, headers={"Content-Type": "application/json"})
         return self._request("POST", path, json=body)
 
+    def put(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Store a JSON body at `path`."""
+        return self._request("PUT", path, json=body)
+
     def delete(self, path: str) -> None:
         """Delete what is at `path`."""
         self._request("DELETE", path)

@@ -30,6 +30,7 @@ SECTIONS: dict[str, dict[str, Place]] = {
         "deploy": Place("picloud.cli.deploy:deploy_command", "Bring an app to what its folder says."),
         "apps": Place("picloud.cli.listings:apps_command", "List apps."),
         "scripts": Place("picloud.cli.listings:scripts_command", "List an app's scripts."),
+        "secrets": Place("picloud.cli.secrets:secrets_group", "Set, list or delete an app's secrets."),
         "triggers": Place("picloud.cli.listings:triggers_command", "List an app's triggers."),
     },
     "Work with queues": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,4 +46,9 @@ def _request(manifest: Manifest, dry_run: bool) -> dict[str, Any]:
     triggers = [
         {"queue": trigger.queue, "script": trigger.script, **trigger.settings} for trigger in manifest.queue_triggers
     ]
-    return {"scripts": dict(manifest.scripts), "triggers": {"queue": triggers}, "dry_run": dry_run}
+    return {
+        "scripts": dict(manifest.scripts),
+        "triggers": {"queue": triggers, "http": [asdict(route) for route in manifest.http_triggers]},
+        "http_hosts": list(manifest.http_hosts),
+        "dry_run": dry_run,
+    }

@@ -106,7 +106,11 @@ def _next_commands(info: NodeInfo, manifest: Manifest | None, program: str) -> l
     if manifest is not None and manifest.queue_triggers:
         queue = manifest.queue_triggers[0].queue
         commands.insert(0, ["send", manifest.app, queue, _something_to_send(manifest), *where])
-    return [show_command(command, program=program) for command in commands]
+    shown = [show_command(command, program=program) for command in commands]
+    if manifest is not None and manifest.http_triggers:
+        route = manifest.http_triggers[0]
+        shown.insert(0, f"curl -X {route.method} {info.url}/fn/{manifest.app}{route.path}")
+    return shown
 
 
 def _something_to_send(manifest: Manifest) -> str:

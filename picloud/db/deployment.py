@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from psycopg.rows import class_row
 from uuid_utils.compat import uuid7
 
-from picloud.db.apps import get_app
+from picloud.db.apps import get_app, get_http_hosts, set_http_hosts
 from picloud.db.connection import Connection
+from picloud.db.http_triggers import (
+    HttpTrigger,
+    insert_http_trigger,
+    list_http_triggers,
+    update_http_trigger,
+)
 from picloud.db.scripts import delete_script, hash_source, put_script
 from picloud.db.sqlfile import load
 from picloud.db.triggers import (
@@ -21,7 +27,7 @@ from picloud.db.triggers import (
     update_queue_trigger,
 )
 from picloud.errors import AppNotFound
-from picloud.manifest import Manifest, QueueTriggerSpec, check_manifest
+from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest
 from picloud.types import App, Json, QueueTrigger, ScriptId
 
 _sql = load("deployment")
@@ -41,7 +47,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentEntry:
-    """What happens to one thing of the app. The name of a trigger is its queue."""
+    """What happens to one thing of the app. The name of a trigger is its queue, or its method and path."""
 
     action: Action
     kind: Kind
@@ -90,11 +96,10 @@ async def apply_deployment(conn: Connection, manifest: Manifest, *, dry_run: boo
             app, made = await _find_app(conn, manifest.app), False
         else:
             app, made = await _lock_app(conn, manifest.app)
-        scripts = await _list_versions(conn, app)
-        triggers = {trigger.queue_name: trigger for trigger in await _list_triggers(conn, app)}
-        entries = tuple(_plan(manifest, app is None or made, scripts, triggers))
+        stored = await _read_stored(conn, app)
+        entries = tuple(_plan(manifest, app is None or made, stored))
         if app is not None and not dry_run:
-            await _apply(conn, app, manifest, entries, scripts, triggers)
+            await _apply(conn, app, manifest, entries, stored)
     return DeploymentDiff(manifest.app, dry_run, entries)
 
 
@@ -125,23 +130,56 @@ async def _list_versions(conn: Connection, app: App | None) -> dict[str, StoredV
         return {script.name: script for script in await cur.fetchall()}
 
 
-async def _list_triggers(conn: Connection, app: App | None) -> list[QueueTrigger]:
-    return [] if app is None else await list_queue_triggers(conn, app_id=app.id)
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What the app consists of now, by name."""
+
+    scripts: Mapping[str, StoredVersion] = field(default_factory=dict)
+    queues: Mapping[str, QueueTrigger] = field(default_factory=dict)
+    routes: Mapping[str, HttpTrigger] = field(default_factory=dict)
+    http_hosts: tuple[str, ...] = ()
 
 
-def _plan(
-    manifest: Manifest, new: bool, scripts: Mapping[str, StoredVersion], triggers: Mapping[str, QueueTrigger]
-) -> Iterator[DeploymentEntry]:
+async def _read_stored(conn: Connection, app: App | None) -> _Stored:
+    if app is None:
+        return _Stored()
+    return _Stored(
+        await _list_versions(conn, app),
+        {trigger.queue_name: trigger for trigger in await list_queue_triggers(conn, app_id=app.id)},
+        {f"{trigger.method} {trigger.path}": trigger for trigger in await list_http_triggers(conn, app.id)},
+        tuple(await get_http_hosts(conn, app.id)),
+    )
+
+
+def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[DeploymentEntry]:
     """Yield what is to happen, in the order in which it can: nothing is deleted while something needs it."""
-    yield DeploymentEntry("create" if new else "unchanged", "app", manifest.app)
+    yield _plan_app(manifest, new, stored)
     for name, source in manifest.scripts.items():
-        yield _plan_script(name, source, scripts.get(name))
-    for queue in sorted(triggers.keys() - {spec.queue for spec in manifest.queue_triggers}):
-        yield DeploymentEntry("delete", "trigger", queue)
-    for spec in manifest.queue_triggers:
-        yield _plan_trigger(spec, triggers.get(spec.queue))
-    for name in sorted(scripts.keys() - manifest.scripts.keys()):
+        yield _plan_script(name, source, stored.scripts.get(name))
+    queues = {spec.queue for spec in manifest.queue_triggers}
+    routes = {spec.name for spec in manifest.http_triggers}
+    for name in [*sorted(stored.queues.keys() - queues), *sorted(stored.routes.keys() - routes)]:
+        yield DeploymentEntry("delete", "trigger", name)
+    for queue in manifest.queue_triggers:
+        yield _plan_trigger(queue, stored.queues.get(queue.queue))
+    for route in manifest.http_triggers:
+        yield _plan_route(route, stored.routes.get(route.name))
+    for name in sorted(stored.scripts.keys() - manifest.scripts.keys()):
         yield DeploymentEntry("delete", "script", name)
+
+
+def _plan_app(manifest: Manifest, new: bool, stored: _Stored) -> DeploymentEntry:
+    old, wanted = list(stored.http_hosts), list(manifest.http_hosts)
+    changes = (FieldChange("http_hosts", old or None, wanted),) if old != wanted else ()
+    return DeploymentEntry("create" if new else "update" if changes else "unchanged", "app", manifest.app, changes)
+
+
+def _plan_route(spec: HttpTriggerSpec, stored: HttpTrigger | None) -> DeploymentEntry:
+    if stored is None:
+        return DeploymentEntry("create", "trigger", spec.name, (FieldChange("script", None, spec.script),))
+    pairs = (("script", stored.script_name, spec.script), ("enabled", stored.enabled, spec.enabled))
+    changes = tuple(FieldChange(name, old, new) for name, old, new in pairs if old != new)
+    return DeploymentEntry("update" if changes else "unchanged", "trigger", spec.name, changes)
 
 
 def _plan_script(name: str, source: str, stored: StoredVersion | None) -> DeploymentEntry:
@@ -173,23 +211,51 @@ async def _apply(
     app: App,
     manifest: Manifest,
     entries: tuple[DeploymentEntry, ...],
-    scripts: Mapping[str, StoredVersion],
-    triggers: Mapping[str, QueueTrigger],
+    stored: _Stored,
 ) -> None:
-    ids = {name: script.id for name, script in scripts.items()}
-    specs = {spec.queue: spec for spec in manifest.queue_triggers}
+    ids = {name: script.id for name, script in stored.scripts.items()}
+    queues = {spec.queue: spec for spec in manifest.queue_triggers}
+    routes = {spec.name: spec for spec in manifest.http_triggers}
     for entry in entries:
+        name = entry.name
         match entry.kind, entry.action:
+            case "app", "create" | "update":
+                await set_http_hosts(conn, app.id, manifest.http_hosts)
             case "script", "create" | "update":
-                stored = await put_script(conn, app.id, entry.name, manifest.scripts[entry.name])
-                ids[entry.name] = stored.script.id
+                ids[name] = (await put_script(conn, app.id, name, manifest.scripts[name])).script.id
             case "script", "delete":
-                await delete_script(conn, app.id, entry.name)
-            case "trigger", "create":
-                spec = specs[entry.name]
-                await insert_queue_trigger(conn, app.id, spec.script, spec.queue, _settings(spec))
-            case "trigger", "update":
-                spec, trigger = specs[entry.name], triggers[entry.name]
-                await update_queue_trigger(conn, app.id, trigger.id, _settings(spec), script_id=ids[spec.script])
+                await delete_script(conn, app.id, name)
             case "trigger", "delete":
-                await delete_trigger(conn, app.id, triggers[entry.name].id)
+                await delete_trigger(conn, app.id, (stored.queues.get(name) or stored.routes[name]).id)
+            case "trigger", action if name in queues:
+                await _apply_queue(conn, app, action, queues[name], stored.queues.get(name), ids)
+            case "trigger", action:
+                await _apply_route(conn, app, action, routes[name], stored.routes.get(name), ids)
+
+
+async def _apply_queue(
+    conn: Connection,
+    app: App,
+    action: Action,
+    spec: QueueTriggerSpec,
+    stored: QueueTrigger | None,
+    ids: Mapping[str, ScriptId],
+) -> None:
+    if stored is None:
+        await insert_queue_trigger(conn, app.id, spec.script, spec.queue, _settings(spec))
+    elif action == "update":
+        await update_queue_trigger(conn, app.id, stored.id, _settings(spec), script_id=ids[spec.script])
+
+
+async def _apply_route(
+    conn: Connection,
+    app: App,
+    action: Action,
+    spec: HttpTriggerSpec,
+    stored: HttpTrigger | None,
+    ids: Mapping[str, ScriptId],
+) -> None:
+    if stored is None:
+        await insert_http_trigger(conn, app.id, spec.script, spec.method, spec.path, enabled=spec.enabled)
+    elif action == "update":
+        await update_http_trigger(conn, app.id, stored.id, script_id=ids[spec.script], enabled=spec.enabled)

@@ -55,9 +55,7 @@ def resolve(world: World, job: Job, target: str, method: str | None) -> Script:
 def _resolve_route(world: World, job: Job, path: str, method: str | None, shown: str) -> Script:
     script = world.find_route(job.app_id, path, method)
     if script is None:
-        raise InvokeError(
-            f"invoke: no route for '{shown}'" if method is None else f"invoke: no route for '{method} {shown}'"
-        )
+        raise InvokeError(f"invoke: no route for '{shown}'" + (f" ({method})" if method is not None else ""))
     if script.app_id != job.app_id:
         raise InvokeError("invoke: cross-app call refused")
     return script

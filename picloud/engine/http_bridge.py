@@ -104,7 +104,8 @@ def _check_headers(headers: object, is_json: bool) -> dict[str, str]:
     checked = {"content-type": "application/json"} if is_json else {}
     for name, value in (headers or {}).items():
         if type(name) is not str or not _NAME.match(name) or name.lower() in _OURS:
-            raise HttpError(f"http: {str(name)[:100]!r} is not a header that can be set")
+            shown = repr(name[:100]) if type(name) is str else f"a name of type {type(name).__name__}"
+            raise HttpError(f"http: {shown} is not a header that can be set")
         if type(value) is not str or not _VALUE.match(value):
             raise HttpError(f"http: the value of header {name} must be one line of Latin-1 text")
         checked[name.lower()] = value

@@ -28,9 +28,10 @@ from picloud.db.http_triggers import StoredRoute
 from picloud.db.messages import DueQueue, ReclaimedQueue
 from picloud.db.outbox import Delivery
 from picloud.db.scripts import ScriptHead
+from picloud.db.units import Committed
 from picloud.engine import Engine, EngineSettings
 from picloud.errors import DatabaseUnavailable, ScriptNotFound
-from picloud.types import AppId, ClaimToken, LogLine, QueueTrigger, Script, ScriptError, ScriptId
+from picloud.types import AppId, ClaimToken, Effects, LogLine, QueueTrigger, Script, ScriptError, ScriptId
 
 APP = AppId(uuid4())
 
@@ -235,6 +236,10 @@ async def test_closed_roster_drains_all_consumers_and_starts_none(autojump_clock
 # Library.
 
 
+async def no_routes() -> list[StoredRoute]:
+    return []
+
+
 async def test_library_loads_what_changed_and_forgets_what_is_gone() -> None:
     scripts = {n: Script(ScriptId(uuid4()), APP, n, 1, f"# {n}", "", NOW) for n in ("a", "b")}
     loads: list[int] = []
@@ -246,10 +251,7 @@ async def test_library_loads_what_changed_and_forgets_what_is_gone() -> None:
         loads.append(len(ids))
         return [s for s in scripts.values() if s.id in ids]
 
-    async def routes() -> list[StoredRoute]:
-        return []
-
-    library = Library(heads, load, routes, WakeMailbox(), poll_interval=1.0)
+    library = Library(heads, load, no_routes, WakeMailbox(), poll_interval=1.0)
     await library.refresh()
     scripts["a"] = replace(scripts["a"], version=2, source="# new")
     del scripts["b"]
@@ -425,9 +427,9 @@ class MemoryOutbox:
         claimed, self.waiting = self.waiting[:limit], self.waiting[limit:]
         return claimed
 
-    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Any) -> list[Any]:
-        self.finished.append(list(effects))
-        return []
+    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Effects) -> Committed:
+        self.finished.append(list(effects.messages))
+        return Committed()
 
     async def nack(self, token: ClaimToken, delivery: Delivery, wait_ms: float) -> None:
         self.nacked.append(wait_ms)
@@ -478,7 +480,7 @@ async def deliver(source: str, **changes: Any) -> MemoryOutbox:
     engine = Engine(EngineSettings(), NoWorld())  # type: ignore[arg-type]
     outbox = Outbox(
         store,
-        Library(heads, load, WakeMailbox(), poll_interval=1.0),
+        Library(heads, load, no_routes, WakeMailbox(), poll_interval=1.0),
         engine,
         trio.CapacityLimiter(1),
         WakeMailbox(),

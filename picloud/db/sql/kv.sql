@@ -21,7 +21,7 @@ select 1;
 select key, value::text, version from kv where app_id = %(app_id)s and key = any(%(keys)s) order by key for update;
 
 -- name: write_keys
-update kv set value = w.value::jsonb, version = nextval('kv_versions'), updated_at = now()
+update kv set value = w.value::json, version = nextval('kv_versions'), updated_at = now()
   from unnest(%(keys)s::text[], %(values)s::text[]) as w(key, value)
  where kv.app_id = %(app_id)s and kv.key = w.key;
 

@@ -21,9 +21,11 @@ select c.id, c.app_id, a.name as app_name, c.source_kind, c.script_id, s.name as
 -- name: insert_invocations
 -- Once each: a failure goes straight to the dead letters.
 insert into outbox (id, app_id, source_kind, script_id, event, max_attempts, trigger_depth, root_execution_id)
-select i.id, %(app_id)s, 'invoke', i.script_id, i.event::jsonb, 1, i.trigger_depth, i.root_execution_id
+select i.id, %(app_id)s, 'invoke', s.id, i.event::jsonb, 1, i.trigger_depth, i.root_execution_id
   from unnest(%(ids)s::uuid[], %(script_ids)s::uuid[], %(events)s::text[], %(trigger_depths)s::int[],
-              %(root_execution_ids)s::uuid[]) as i(id, script_id, event, trigger_depth, root_execution_id);
+              %(root_execution_ids)s::uuid[]) as i(id, script_id, event, trigger_depth, root_execution_id)
+  -- none where the script was deleted meanwhile: the row becomes a dead letter that says so
+  left join scripts s on s.id = i.script_id;
 
 -- name: finish_outbox
 delete from outbox where id = any(%(ids)s::uuid[]) and claim_token = %(claim_token)s returning id;
