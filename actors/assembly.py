@@ -18,6 +18,7 @@ from picloud.actors.handling import MessageHandling
 from picloud.actors.lane import ConsumerConfig
 from picloud.actors.library import Library
 from picloud.actors.outbox import Outbox, OutboxConfig
+from picloud.actors.pulse import Guard, Pulse, PulseConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
 from picloud.actors.roster import Roster, RosterConfig, name_consumer
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
@@ -63,6 +64,8 @@ class Parts:
     on_outcomes: Callable[[Sequence[Outcome]], None]
     journal: Journal
     revive_database: Callable[[], Awaitable[None]] | None = None
+    hang_guard: Guard | None = None
+    """Ends the process when the event loop does not turn any more."""
     restart_backoff: Backoff = CONSUMER_BACKOFF
     """Of consumers that crash by a bug."""
 
@@ -220,9 +223,11 @@ def _services(parts: Parts) -> Supervisor:
         on_sent=partial(wake_for_sent, parts.wakes),
         on_outcomes=parts.on_outcomes,
     )
+    pulse = Pulse(parts.hang_guard, PulseConfig())
     return Supervisor(
         "services",
         [
+            ChildSpec("pulse", pulse.run),
             ChildSpec("library", parts.library.run),
             ChildSpec("reclaim", reclaim.run),
             ChildSpec("outbox", outbox.run, shutdown=parts.settings.drain_secs),

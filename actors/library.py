@@ -10,12 +10,14 @@ from picloud.actors.retrying import OutageBackoff
 from picloud.actors.runtime import HealthGauge, WakeMailbox
 from picloud.db.http_triggers import StoredRoute
 from picloud.db.scripts import ScriptHead
-from picloud.errors import DatabaseUnavailable
+from picloud.errors import DatabaseUnavailable, ScriptInvalid
 from picloud.routes import RouteTable, parse_pattern
 from picloud.types import AppId, Script, ScriptId
 
 ListHeads = Callable[[], Awaitable[list[ScriptHead]]]
 ListRoutes = Callable[[], Awaitable[list[StoredRoute]]]
+Compile = Callable[[str, str], object]
+"""Name and source; blocks. Raises: ScriptInvalid."""
 LoadScripts = Callable[[Sequence[ScriptId]], Awaitable[list[Script]]]
 
 
@@ -34,6 +36,10 @@ class Library:
         self._list_heads = list_heads
         self._load_scripts = load_scripts
         self._list_routes = list_routes
+        self._compile: Compile | None = None
+        self._on_invalid: Callable[[ScriptInvalid], None] = lambda invalid: None
+        self._unchecked: list[Script] = []
+        self._invalid: dict[tuple[AppId, str], str] = {}
         self._poll_interval = poll_interval
         self._by_name: dict[tuple[AppId, str], Script] = {}
         self._routes: dict[AppId, RouteTable[StoredRoute]] = {}
@@ -50,13 +56,14 @@ class Library:
         while True:
             try:
                 await self.refresh()
-                backoff.ok()
             except DatabaseUnavailable as error:
                 await backoff.wait(error)
                 continue
             if not started:
                 task_status.started()
                 started = True
+            backoff.ok()
+            await self.check()
             await self.mailbox.wait(timeout=self._poll_interval)
 
     def find(self, app_id: AppId, name: str) -> Script | None:
@@ -78,10 +85,29 @@ class Library:
             known = {script.id: script for script in self._by_name.values()}
             stale = [h.id for h in heads if h.id not in known or known[h.id].version != h.version]
             loaded = {script.id: script for script in await self._load_scripts(stale)} if stale else {}
+            self._unchecked += loaded.values()
             current = {h.id: loaded.get(h.id) or known.get(h.id) for h in heads}
             self._by_name = {(s.app_id, s.name): s for s in current.values() if s is not None}
             self._take_routes(await self._list_routes())
             return len(loaded)
+
+    def check_with(self, compile_script: Compile, on_invalid: Callable[[ScriptInvalid], None]) -> None:
+        """Have every script compiled once it is loaded, and hear of those that break the policy."""
+        self._compile = compile_script
+        self._on_invalid = on_invalid
+
+    async def check(self) -> None:
+        """Compile what was loaded: a stored script that breaks the policy after an upgrade is told before it runs."""
+        while self._compile is not None and self._unchecked:
+            script = self._unchecked.pop()
+            key = (script.app_id, script.name)
+            try:
+                await trio.to_thread.run_sync(self._compile, script.name, script.source)
+            except ScriptInvalid as invalid:
+                self._invalid[key] = str(invalid)
+                self._on_invalid(invalid)
+            else:
+                self._invalid.pop(key, None)
 
     def _take_routes(self, stored: Sequence[StoredRoute]) -> None:
         tables: dict[AppId, RouteTable[StoredRoute]] = {}
@@ -93,4 +119,5 @@ class Library:
 
     def details(self) -> dict[str, object]:
         """Return the figures that the tree shows."""
-        return {"scripts": len(self._by_name), "routes": self._route_count}
+        invalid = [name for key in self._invalid if key in self._by_name for name in key[1:]]
+        return {"scripts": len(self._by_name), "routes": self._route_count, "invalid": invalid}

@@ -223,5 +223,6 @@ def _not_run(job: Job) -> Outcome:
         effects=Effects(),
         logs=(),
         duration=0.0,
+        cpu=0.0,
         cancelled=True,
     )

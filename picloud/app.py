@@ -187,7 +187,7 @@ class _Node:
         from picloud.db.connection import connect
         from picloud.db.thread import ThreadConnections
         from picloud.engine import Engine
-        from picloud.engine.sandbox import prepare_process
+        from picloud.engine.sandbox import HangGuard, prepare_process
 
         settings = self.settings
         prepare_process()
@@ -196,6 +196,8 @@ class _Node:
         reads = ThreadConnections(self.database.dsn)
         world = NodeWorld(library, reads, pool, trio.lowlevel.current_trio_token(), partial(wake_for_sent, wakes))
         engine = Engine(_engine_settings(settings), world)
+        log = structlog.get_logger()
+        library.check_with(engine.compile, lambda invalid: log.error("stored script is invalid", error=str(invalid)))
         try:
             yield Parts(
                 settings=settings,
@@ -208,8 +210,9 @@ class _Node:
                 library=library,
                 wakes=wakes,
                 node_id=uuid7(),
-                on_outcomes=ExecutionLog(structlog.get_logger()),
+                on_outcomes=ExecutionLog(log),
                 journal=Journal(report=ExitLog(structlog.get_logger("picloud.actors"))),
+                hang_guard=HangGuard(settings.hang_timeout_secs) if settings.hang_timeout_secs else None,
                 revive_database=self._revive if self.database.embedded else None,
             )
         finally:

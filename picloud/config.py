@@ -70,6 +70,8 @@ class Settings(BaseModel):
     roster_poll_interval: float = Field(default=0.8, gt=0)
     """How often triggers are compared with the running consumers; notifications come sooner."""
 
+    hang_timeout_secs: float = Field(default=30.0, ge=0)
+    """After how long an event loop that does not turn ends the process, to be started again; 0: never."""
     drain_secs: float = Field(default=20.0, ge=0)
     """How long running handlers may finish at shutdown."""
     send_timeout: float = Field(default=30.0, gt=0)

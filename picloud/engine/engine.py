@@ -109,7 +109,7 @@ class _Slice:
 
     def run(self, job: Job) -> Outcome:
         engine = self._engine
-        started = time.perf_counter()
+        started, cpu_started = time.perf_counter(), time.thread_time()
         run = Run(engine, job)
         execution = Execution(run, job.script, job.version, job.trigger_depth)
         run.root_id = job.root_execution_id or execution.id
@@ -126,7 +126,8 @@ class _Slice:
         finally:
             self._meter = None
         cancelled = result.error is not None and _is_shutdown(engine, run.meter)
-        return _outcome(execution, result, cancelled, time.perf_counter() - started)
+        took = time.perf_counter() - started, time.thread_time() - cpu_started
+        return _outcome(execution, result, cancelled, *took)
 
 
 class _Result(NamedTuple):
@@ -149,7 +150,7 @@ def _is_shutdown(engine: Engine, meter: Meter) -> bool:
     return meter.reason is not None and meter.reason == engine.stop_reason()
 
 
-def _outcome(execution: Execution, result: _Result, cancelled: bool, duration: float) -> Outcome:
+def _outcome(execution: Execution, result: _Result, cancelled: bool, duration: float, cpu: float) -> Outcome:
     run = execution.run
     ok = result.error is None
     return Outcome(
@@ -161,6 +162,7 @@ def _outcome(execution: Execution, result: _Result, cancelled: bool, duration: f
         effects=run.unit.effects() if ok else NO_EFFECTS,
         logs=run.log_lines(),
         duration=duration,
+        cpu=cpu,
         cancelled=cancelled,
         response=result.response,
     )

@@ -43,6 +43,8 @@ class Outcome:
     logs: tuple[LogLine, ...]
     duration: float
     """Seconds."""
+    cpu: float
+    """Seconds of CPU time that its thread spent."""
     cancelled: bool = False
     """Stopped by the shutdown of the engine: to be released and run again, not a failure."""
     response: Response | None = None

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,15 @@ def run_cli(
 class NodeProcess:
     """One node; `with` waits until it is ready and ends it."""
 
-    def __init__(self, home: Path, *args: str, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *args: str,
+        env: Mapping[str, str] | None = None,
+        program: Sequence[str] = PICLOUD,
+    ) -> None:
         self.home = home
+        self._program = program
         self._args = args
         self._env = clean_environment(**(env or {}))
         self.process: subprocess.Popen[str] | None = None
@@ -60,7 +67,7 @@ class NodeProcess:
         self._announced_before = self._announced_at()
         with self.log.open("a") as out:
             self.process = subprocess.Popen(
-                [*PICLOUD, "up", *self._args, "--port", "0", "--data-dir", str(self.home)],
+                [*self._program, "up", *self._args, "--port", "0", "--data-dir", str(self.home)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

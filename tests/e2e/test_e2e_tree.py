@@ -139,3 +139,32 @@ main()
     assert '"child_id": "reclaim"' in done.stderr
     assert '"context": "child_terminated"' in done.stderr
     assert not (home / "pg" / "postmaster.pid").exists()
+
+
+def test_process_whose_loop_does_not_turn_any_more_ends_and_its_message_is_handled_after_the_restart(
+    reachable_dir: Path, app_folder: Path
+) -> None:
+    program = """
+from picloud.actors.execution_log import ExecutionLog
+
+def hold_the_interpreter(self, outcomes):
+    if any(outcome.messages for outcome in outcomes):
+        sum(range(10**12))
+
+ExecutionLog.__call__ = hold_the_interpreter
+from picloud.app import main
+main()
+"""
+    home = reachable_dir / "home"
+    (app_folder / "picloud.toml").write_text(APP + "visibility_timeout_secs = 2\n")
+    env = {"PICLOUD_HANG_TIMEOUT_SECS": "1", "PICLOUD_QUEUE_RECLAIM_INTERVAL_MS": "200"}
+    broken = NodeProcess(home, str(app_folder), env=env, program=(sys.executable, "-c", program))
+    with broken:
+        assert run_cli("send", "tree", "jobs", '{"secs": 0}', home=home).returncode == 0
+        assert broken.process is not None
+        assert broken.process.wait(timeout=HANG_LIMIT) == 1
+        assert "Timeout" in broken.log.read_text()
+        assert "hold_the_interpreter" in broken.log.read_text()
+    with NodeProcess(home, str(app_folder), env={"PICLOUD_QUEUE_RECLAIM_INTERVAL_MS": "200"}) as node:
+        wait_until(lambda: node.queues("tree").get("done", {}).get("ready") == 1, HANG_LIMIT)
+        assert node.queues("tree")["jobs"]["dead"] == 0

@@ -76,6 +76,7 @@ def outcome(
         "effects": Effects(tuple(effects)),
         "logs": (),
         "duration": 0.0,
+        "cpu": 0.0,
     }
     return Outcome(**{**values, **more})
 

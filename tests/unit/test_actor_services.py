@@ -18,6 +18,7 @@ from picloud.actors.batch_size import BatchSize
 from picloud.actors.execution_log import ExecutionLog
 from picloud.actors.library import Library
 from picloud.actors.outbox import Outbox, OutboxConfig
+from picloud.actors.pulse import Pulse, PulseConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
 from picloud.actors.roster import Roster, RosterConfig
 from picloud.actors.runtime import ChildSpec, DynamicSupervisor, WakeMailbox
@@ -30,8 +31,8 @@ from picloud.db.outbox import Delivery
 from picloud.db.scripts import ScriptHead
 from picloud.db.units import Committed
 from picloud.engine import Engine, EngineSettings
-from picloud.errors import DatabaseUnavailable, ScriptNotFound
-from picloud.types import AppId, ClaimToken, Effects, LogLine, QueueTrigger, Script, ScriptError, ScriptId
+from picloud.errors import DatabaseUnavailable, ScriptInvalid, ScriptNotFound
+from picloud.types import AppId, ClaimToken, Effects, Fault, LogLine, QueueTrigger, Script, ScriptError, ScriptId
 
 APP = AppId(uuid4())
 
@@ -263,6 +264,29 @@ async def test_library_loads_what_changed_and_forgets_what_is_gone() -> None:
     assert found.source == "# new"
     assert library.find(APP, "b") is None
     assert library.find(AppId(uuid4()), "a") is None
+
+
+async def test_library_tells_of_stored_scripts_that_break_the_policy(autojump_clock: MockClock) -> None:
+    good, bad = [Script(ScriptId(uuid4()), APP, name, 1, "", "", NOW) for name in ("good", "bad")]
+
+    async def heads() -> list[ScriptHead]:
+        return [ScriptHead(good.id, 1), ScriptHead(bad.id, 1)]
+
+    async def load(ids: Any) -> list[Script]:
+        return [good, bad]
+
+    def compile_script(name: str, source: str) -> None:
+        if name == "bad":
+            raise ScriptInvalid(name, [Fault(3, 1, "no longer allowed")])
+
+    told: list[str] = []
+    library = Library(heads, load, no_routes, WakeMailbox(), poll_interval=1.0)
+    library.check_with(compile_script, lambda invalid: told.append(invalid.script))
+    with trio.move_on_after(5):
+        await library.run()
+    assert told == ["bad"]
+    assert library.details()["invalid"] == ["bad"]
+    assert library.health.current.state == "ok"
 
 
 # Wake-ups.
@@ -520,3 +544,41 @@ async def test_edited_row_is_refused_when_it_fires(changes: dict[str, Any], refu
     store = await deliver("def handle(event, ctx):\n    return 1\n", **changes)
     assert store.buried == [refusal]
     assert store.finished == store.nacked == []
+
+
+# Pulse.
+
+
+class CountingGuard:
+    def __init__(self) -> None:
+        self.kicks: list[float] = []
+        self.closed = False
+
+    def kick(self) -> None:
+        self.kicks.append(trio.current_time())
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def test_pulse_kicks_its_guard_and_disarms_it_at_the_end(autojump_clock: MockClock) -> None:
+    guard, began = CountingGuard(), trio.current_time()
+    pulse = Pulse(guard, PulseConfig(interval=0.25))
+    with trio.move_on_after(1.1):
+        await pulse.run()
+    assert [at - began for at in guard.kicks] == pytest.approx([0, 0.25, 0.5, 0.75, 1.0])
+    assert guard.closed
+
+
+async def test_pulse_remembers_the_worst_delay_for_a_window() -> None:
+    now = 0.0
+    pulse = Pulse(None, PulseConfig(window=60.0), clock=lambda: now)
+    pulse.beat(80.0)
+    pulse.beat(2.0)
+    assert pulse.details() == {"late_ms": 2.0, "worst_late_ms": 80.0}
+    now = 61.0
+    pulse.beat(3.0)
+    assert pulse.details()["worst_late_ms"] == 80.0
+    now = 122.0
+    pulse.beat(1.0)
+    assert pulse.details()["worst_late_ms"] == 3.0

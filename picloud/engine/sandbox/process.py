@@ -56,12 +56,8 @@ class HangGuard:
     def __init__(self, timeout: float = 10.0) -> None:
         self.timeout = timeout
 
-    def start(self) -> None:
-        """Arm it."""
-        self.kick()
-
     def kick(self) -> None:
-        """Say that the loop is alive: at least every third of the timeout."""
+        """Say that the loop is alive: at least every third of the timeout. The first time arms it."""
         faulthandler.dump_traceback_later(self.timeout, exit=True)
 
     def close(self) -> None:
