@@ -21,6 +21,7 @@ LAYERS: dict[str, set[str]] = {
     "actors.runtime": set(),
     "actors": {"foundation", "db", "engine", "actors.runtime"},
     "http": {"foundation", "db", "engine", "actors", "actors.runtime"},
+    "testing": {"foundation", "engine", "sdk"},
     "bench": {"foundation", "db", "engine", "actors", "actors.runtime", "http"},
     "cli": {"foundation", "db", "engine", "bench"},
     "app": {"foundation", "db", "engine", "actors", "actors.runtime", "http", "bench", "cli"},

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from picloud.engine.author_errors import describe_error, describe_stop
 from picloud.engine.execution import Execution, Run, export_result
-from picloud.engine.http_client import HttpClient
+from picloud.engine.http_client import HttpClient, HttpSender
 from picloud.engine.job import Job, Outcome
 from picloud.engine.sandbox import BudgetExceeded, CompileCache, CompiledScript, Meter, Seat, Watchdog
 from picloud.engine.settings import EngineSettings
@@ -33,7 +33,7 @@ class Engine:
         self.world = world
         self.limits = settings.limits()
         self.closed = False
-        self.http = HttpClient()
+        self.http: HttpSender = HttpClient()
         self._stopping: str | None = None
         self._cache = CompileCache(settings.max_cached_scripts)
         self._watchdog = Watchdog()

@@ -12,7 +12,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 from picloud.errors import HttpError
@@ -56,6 +56,13 @@ class _Target:
     scheme: str
     host: str
     port: int
+
+
+class HttpSender(Protocol):
+    """Sends requests of handlers, blocking; any thread may use it."""
+
+    def send(self, request: HttpRequest, rules: HttpRules) -> HttpResponse:
+        """Send a request and follow its redirects. Raises: HttpError."""
 
 
 class HttpClient:
