@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ from picloud.bench.node import BenchNode, bench_node
 from picloud.bench.queue import fill
 from picloud.config import Settings
 from picloud.db.connection import Connection
+from picloud.db.kv import list_keys, read_key
 from picloud.db.messages import insert_messages
 from picloud.db.pool import Pool
 from picloud.db.queues import list_depths
 from picloud.db.scripts import put_script
 from picloud.db.triggers import QueueTriggerSettings, delete_trigger, insert_queue_trigger
 from picloud.engine import Outcome
-from picloud.types import MessageId, NewMessage
+from picloud.types import MessageId, NewMessage, QueueDepth
 
 HANG_LIMIT = 60.0
 NOOP = "def handle(event, ctx):\n    return None\n"
@@ -182,3 +184,58 @@ async def test_ten_crashes_park_a_consumer_and_the_others_go_on(database: str, s
         await node.tree.restart(f"/picloud/consumers/{node.app.name}/jobs")
         await until(lambda: node.processed("jobs") > 0)
         assert consumers(node)["jobs"]["status"] == "running"
+
+
+FAILS_AT_RANDOM = """\
+def handle(event, ctx):
+    n, fails_at = event.payload["n"], event.payload["fails_at"]
+    def step(number):
+        if number == fails_at:
+            raise ValueError(f"at {number}")
+    step(0)
+    queue.enqueue("sink", {"n": n})
+    step(1)
+    kv.increment("done")
+    step(2)
+    kv.set(f"seen/{n}", event.attempt)
+    step(3)
+    if n % 2:
+        queue.enqueue("sink", {"n": -n})
+    step(4)
+    return n
+"""
+
+
+async def test_a_thousand_executions_that_fail_at_random_points_leave_the_effects_of_the_others(
+    database: str, settings: Settings, pool: Pool
+) -> None:
+    rng = random.Random(20261201)
+    # 0 to 4: it fails there; 5: it does not
+    points = [rng.randint(0, 5) for _ in range(1000)]
+    async with bench_node(database, settings) as node:
+        messages = [
+            NewMessage(MessageId(uuid7()), "jobs", json.dumps({"n": n, "fails_at": point}), max_attempts=1)
+            for n, point in enumerate(points)
+        ]
+        async with node.parts.pool.connection() as conn:
+            await put_script(conn, node.app.id, "fails", FAILS_AT_RANDOM)
+            await insert_messages(conn, node.app.id, messages)
+            await insert_queue_trigger(conn, node.app.id, "fails", "jobs", QueueTriggerSettings())
+        node.parts.wakes.changed("scripts")
+        node.parts.wakes.changed("triggers")
+        await until(lambda: "jobs" in consumers(node) and consumers(node)["jobs"]["details"]["processed"] > 0)
+        async with pool.connection() as conn:
+            with trio.fail_after(HANG_LIMIT):
+                while any(depth.ready + depth.claimed for depth in await depths(conn, node, "jobs")):
+                    await trio.sleep(0.05)
+            good = [n for n, point in enumerate(points) if point == 5]
+            assert await read_sink(conn) == sorted([*good, *(-n for n in good if n % 2)])
+            assert (await read_key(conn, node.app.id, "done")).value == str(len(good))
+            seen = await list_keys(conn, node.app.id, prefix="seen/", limit=2000)
+            assert sorted(seen) == sorted(f"seen/{n}" for n in good)
+            (jobs,) = await depths(conn, node, "jobs")
+            assert (jobs.delayed, jobs.dead) == (0, 1000 - len(good))
+
+
+async def depths(conn: Connection, node: BenchNode, queue: str) -> list[QueueDepth]:
+    return [depth for depth in await list_depths(conn, node.app.id) if depth.name == queue]
