@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +128,7 @@ def _report(outcome: Outcome, sent: list[NewMessage]) -> dict[str, Any]:
                 for frame in error.stack
             ],
         },
-        "effects": [_effect(message, True) for message in sent] + [_effect(m, False) for m in outcome.messages],
+        "effects": [_effect(message, True) for message in sent] + list(_effects(outcome)),
         "logs": [{"level": line.level, "message": line.message, **_fields(line.fields)} for line in outcome.logs],
         "duration_ms": round(outcome.duration * 1000, 3),
     }
@@ -135,6 +136,17 @@ def _report(outcome: Outcome, sent: list[NewMessage]) -> dict[str, Any]:
 
 def _fields(fields: Any) -> dict[str, Json]:
     return {"fields": dict(fields)} if fields else {}
+
+
+def _effects(outcome: Outcome) -> Iterator[dict[str, Json]]:
+    for message in outcome.messages:
+        yield _effect(message, False)
+    for write in outcome.effects.writes:
+        what = {"set": {"value": json.loads(write.value or "null")}, "increment": {"by": write.amount}}
+        version = {} if write.if_version is None else {"if_version": write.if_version}
+        yield {"kind": f"kv.{write.kind}", "key": write.key, **what.get(write.kind, {}), **version}
+    for later in outcome.effects.invocations:
+        yield {"kind": "invoke_async", "id": str(later.id), "args": json.loads(later.event)["body"]}
 
 
 def _effect(message: NewMessage, immediate: bool) -> dict[str, Json]:
@@ -166,18 +178,22 @@ def _show(report: dict[str, Any]) -> None:
         fields = "".join(f" {name}={_text(value)}" for name, value in line.get("fields", {}).items())
         click.echo(f"{click.style(line['level'], dim=True)} {line['message']}{click.style(fields, dim=True)}")
     for effect in report["effects"]:
-        options = "".join(
-            f" {name}={_text(value)}"
-            for name, value in effect.items()
-            if name not in ("kind", "id", "queue", "payload")
-        )
-        click.echo(f"→ {click.style(effect['queue'], bold=True)} {_text(effect['payload'])}{options}")
+        click.echo(f"→ {_show_effect(effect)}")
     if report["ok"]:
         click.echo(_text(report["result"]))
     else:
         _show_error(report["error"])
     verdict = click.style("ok", fg="green") if report["ok"] else click.style("failed", fg="red")
     click.echo(f"{verdict} in {report['duration_ms']:.1f} ms", err=True)
+
+
+def _show_effect(effect: dict[str, Json]) -> str:
+    is_message = effect["kind"] == "enqueue"
+    shown = [click.style(effect["queue"] if is_message else effect["kind"], bold=True)]
+    if is_message:
+        shown.append(_text(effect["payload"]))
+    hidden = ("kind", "id", "queue", "payload") if is_message else ("kind", "id")
+    return " ".join([*shown, *(f"{name}={_text(value)}" for name, value in effect.items() if name not in hidden)])
 
 
 def _show_error(error: dict[str, Any]) -> None:

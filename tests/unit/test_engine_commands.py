@@ -198,3 +198,23 @@ def test_check_of_an_empty_folder(tmp_path: Path) -> None:
     result = _check(tmp_path)
     assert result.exit_code == 1
     assert "no *.py file in this folder" in result.stdout
+
+
+def test_run_shows_changes_of_keys_and_scripts_to_run_later(folder: Path) -> None:
+    source = """
+        def handle(event, ctx):
+            kv.set("a", {"n": 1}, if_version=0)
+            kv.increment("b", 2)
+            kv.delete("c")
+            invoke_async("score", {"n": 3})
+        """
+    _write(folder, keep=source)
+    effects = _report(folder / "keep.py")["effects"]
+    assert effects.pop().items() >= {"kind": "invoke_async", "args": {"n": 3}}.items()
+    assert effects == [
+        {"kind": "kv.set", "key": "a", "value": {"n": 1}, "if_version": 0},
+        {"kind": "kv.increment", "key": "b", "by": 2},
+        {"kind": "kv.delete", "key": "c"},
+    ]
+    shown = _run(folder / "keep.py").stdout
+    assert '→ kv.set key=a value={"n": 1} if_version=0\n→ kv.increment key=b by=2\n→ kv.delete key=c\n' in shown
