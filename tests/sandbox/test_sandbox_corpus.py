@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-ATTACKS = sorted((HERE / "corpus").glob("*.py"))
+FOLDERS = ("corpus", "own")
+"""Attacks that are known from elsewhere, and those that were found here."""
+ATTACKS = {path.stem: path for folder in FOLDERS for path in sorted((HERE / folder).glob("*.py"))}
 WORKERS = 2
 LIMIT = 0.6 + 1.0
 """Seconds: the worker's wall limit, and a second."""
@@ -23,7 +25,7 @@ WORST_STALL = 0.5
 def results() -> dict[str, dict[str, Any]]:
     """What became of each script."""
     with ThreadPoolExecutor(WORKERS) as pool:
-        shares = pool.map(run_share, [ATTACKS[at::WORKERS] for at in range(WORKERS)])
+        shares = pool.map(run_share, [list(ATTACKS.values())[at::WORKERS] for at in range(WORKERS)])
     return {name: found for share in shares for name, found in share.items()}
 
 
@@ -49,12 +51,16 @@ def run_share(paths: list[Path]) -> dict[str, dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("name", [path.stem for path in ATTACKS])
+def test_names_do_not_collide() -> None:
+    assert len(ATTACKS) == sum(len(list((HERE / folder).glob("*.py"))) for folder in FOLDERS)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
 def test_attack_is_blocked(name: str, results: dict[str, dict[str, Any]]) -> None:
     found = results[name]
     assert found["how"] != "crashed", found
     assert found["how"] in ("rejected", "failed") or found["text"] == "blocked", found
     assert found["seconds"] < LIMIT * (2 if name.startswith("leak_") else 1), found
     assert found["late"] < WORST_STALL, found
-    if "expected: rejected at compile" in (HERE / "corpus" / f"{name}.py").read_text().split("\n", 1)[0]:
+    if "expected: rejected at compile" in ATTACKS[name].read_text().split("\n", 1)[0]:
         assert found["how"] == "rejected", found
