@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from picloud.bench.measure import Case, Result
 
-SUITES = ("queue", "actors")
+SUITES = ("queue", "actors", "engine")
 
 
 @click.command("bench")
@@ -29,24 +29,21 @@ SUITES = ("queue", "actors")
 def bench_command(
     suite: str, names: tuple[str, ...], messages: int, children: int, runs: int, dsn: str | None, as_json: bool
 ) -> None:
-    """Measure SUITE, `queue` or `actors`, on a throw-away database with full durability.
+    """Measure SUITE: `queue` or `actors` on a throw-away database with full durability, `engine` without a database.
 
     Each case runs once to warm up, then --runs times in turn with the others; the median counts.
     """
     import trio
 
     from picloud.bench.measure import report
-    from picloud.bench.node import throw_away_database
     from picloud.cli.screen import print_json, stderr, stdout
 
     started_at = datetime.now(UTC)
     plan = Plan(names, runs, None if as_json else stderr().print)
-    with throw_away_database(dsn) as database:
-        postgres = trio.run(_read_version, database)
-        if suite == "actors":
-            results = trio.run(_run_actors, plan, database, children)
-        else:
-            results = trio.run(_run_queue, plan, database, messages)
+    if suite == "engine":
+        postgres, results = None, trio.run(_run_engine, plan)
+    else:
+        postgres, results = _run_on_database(plan, suite, dsn, messages, children)
     if as_json:
         print_json(report(suite, postgres, started_at, results))
     else:
@@ -77,6 +74,19 @@ class Plan:
             self.say(f"{name}: {format_figure(figure)}")
 
 
+def _run_on_database(plan: Plan, suite: str, dsn: str | None, messages: int, children: int) -> tuple[str, list[Result]]:
+    """Return the server's version, too."""
+    import trio
+
+    from picloud.bench.node import throw_away_database
+
+    with throw_away_database(dsn) as database:
+        postgres = trio.run(_read_version, database)
+        if suite == "actors":
+            return postgres, trio.run(_run_actors, plan, database, children)
+        return postgres, trio.run(_run_queue, plan, database, messages)
+
+
 async def _read_version(dsn: str) -> str:
     from picloud.db.connection import connect
 
@@ -85,6 +95,12 @@ async def _read_version(dsn: str) -> str:
         return f"{conn.info.server_version // 10000}.{conn.info.server_version % 10000}"
     finally:
         await conn.close()
+
+
+async def _run_engine(plan: Plan) -> list[Result]:
+    from picloud.bench.engine import engine_cases
+
+    return await plan.measure(engine_cases())
 
 
 async def _run_actors(plan: Plan, dsn: str, children: int) -> list[Result]:

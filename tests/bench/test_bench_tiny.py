@@ -15,14 +15,22 @@ from node_process import run_cli
 QUEUE_CASES = ["drain-noop", "drain-enqueue-one", "enqueue-single", "enqueue-batch", "latency-idle", "latency-idle-p99"]
 ACTOR_CASES = ["start", "stop", "memory", "tree-snapshot", "restart", "mailbox"]
 IDLE_CASES = ["idle-consumers", "idle-consumers-memory", "idle-consumers-latency", "idle-consumers-tree"]
+ENGINE_CASES = [
+    "noop", "typical", "attribute-calls", "arithmetic", "calls", "strings", "json", "compile", "invoke",
+    "loop-lateness",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("suite", "cases", "size"),
-    [("queue", QUEUE_CASES, ("--messages", "50")), ("actors", ACTOR_CASES + IDLE_CASES, ("--children", "50"))],
+    [
+        ("queue", QUEUE_CASES, ("--messages", "50")),
+        ("actors", ACTOR_CASES + IDLE_CASES, ("--children", "50")),
+        ("engine", ENGINE_CASES, ()),
+    ],
 )
 def test_every_case_of_a_suite_runs_and_reports_the_common_form(
-    suite: str, cases: list[str], size: tuple[str, str]
+    suite: str, cases: list[str], size: tuple[str, ...]
 ) -> None:
     done = run_cli("bench", suite, *size, "--runs", "1", "--json")
     assert done.returncode == 0, done.stderr

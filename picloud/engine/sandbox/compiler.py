@@ -21,6 +21,7 @@ from picloud.engine.sandbox.limits import (
 )
 from picloud.engine.sandbox.modules import MODULES
 from picloud.engine.sandbox.policy import Policy
+from picloud.engine.sandbox.syntax_tree import children
 from picloud.errors import ScriptInvalid
 from picloud.types import Fault
 
@@ -153,7 +154,7 @@ def _check_size(tree: ast.Module, name: str) -> None:
             and node.value.bit_length() > _MAX_LITERAL_BITS
         ):
             raise _refusal(name, line, "the number is too large")
-        stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+        stack.extend((child, depth + 1) for child in children(node))
 
 
 def _module_code(code: CodeType) -> CodeType:

@@ -7,7 +7,17 @@ from typing import Final
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
-from picloud.engine.sandbox.syntax_tree import again, call, constant, is_simple, is_type, load, placed
+from picloud.engine.sandbox.syntax_tree import (
+    N,
+    again,
+    call,
+    constant,
+    is_simple,
+    is_type,
+    load,
+    placed,
+    visit_children,
+)
 
 SIGNS: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -28,6 +38,9 @@ class Expressions(RestrictingNodeTransformer):
     """Rewrites expressions. `methods` collects the names of methods called, for their tables."""
 
     methods: set[str]
+
+    def node_contents_visit(self, node: N) -> N:
+        return visit_children(self, node)
 
     # Names and attributes.
 

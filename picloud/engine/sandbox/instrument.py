@@ -7,15 +7,37 @@ that swallows the stop only reaches its next tick.
 from __future__ import annotations
 
 import ast
+from typing import Any
 
-from picloud.engine.sandbox.syntax_tree import call, load, placed
+from picloud.engine.sandbox.syntax_tree import LEAVES, call, children, load, place_all, placed, visit_children
 
 FLAG = "_stop_"
 MODULE = "_module_"
 
 
 class Ticks(ast.NodeTransformer):
-    """Put a tick at the start of functions, lambdas, loop bodies, comprehension steps, handlers and finally blocks."""
+    """Put a tick at the start of functions, lambdas, loop bodies, comprehension steps, handlers and finally blocks.
+
+    The last pass: it also gives a place to every node that has none yet, that of the node above it.
+    """
+
+    def __init__(self) -> None:
+        self._above: ast.AST = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+
+    def visit(self, node: ast.AST) -> Any:
+        placed(node, self._above)
+        if type(node) in LEAVES:
+            return node
+        above = self._above
+        if "lineno" in node.__dict__:
+            self._above = node
+        try:
+            return super().visit(node)
+        finally:
+            self._above = above
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        return visit_children(self, node)
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
@@ -37,13 +59,13 @@ class Ticks(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         self.generic_visit(node)
-        node.body = placed(ast.IfExp(load(FLAG), call("_die_"), node.body), node.body)
+        node.body = place_all(ast.IfExp(load(FLAG), call("_die_"), node.body), node.body)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         self.generic_visit(node)
         test = ast.BoolOp(ast.Or(), [ast.UnaryOp(ast.Not(), load(FLAG)), call("_die_")])
-        node.ifs.insert(0, placed(test, node.iter))
+        node.ifs.insert(0, place_all(test, node.iter))
         return node
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
@@ -63,12 +85,13 @@ def enclose(tree: ast.Module) -> ast.Module:
     template = ast.parse(f"def _maker_():\n {FLAG} = False\n def {MODULE}(): pass")
     (maker,) = template.body
     module = maker.body[1]  # type: ignore[attr-defined]
-    module.body = body
-    return ast.fix_missing_locations(template)
+    ast.fix_missing_locations(template)
+    module.body = [placed(statement, module) for statement in body]
+    return template
 
 
 def _tick(at: ast.AST) -> ast.stmt:
-    return placed(ast.If(load(FLAG), [ast.Expr(call("_die_"))], []), at)
+    return place_all(ast.If(load(FLAG), [ast.Expr(call("_die_"))], []), at)
 
 
 def _is_docstring(statement: ast.stmt, at: int) -> bool:
@@ -107,7 +130,7 @@ def _bound_names(body: list[ast.stmt]) -> set[str]:
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
             names |= _walrus_names(node)
             continue
-        stack.extend(ast.iter_child_nodes(node))
+        stack.extend(children(node))
     return names
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.class_model import ALLOWED_METHODS
 from picloud.engine.sandbox.expressions import SIGNS, Expressions
-from picloud.engine.sandbox.syntax_tree import again, call, constant, is_simple, is_type, load, placed, store
+from picloud.engine.sandbox.syntax_tree import again, call, children, constant, is_simple, is_type, load, placed, store
 from picloud.types import Fault
 
 RESERVED_NAMES: Final = frozenset({"printed", "builtins", "breakpoint"})
@@ -308,7 +308,7 @@ def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
         node = stack.pop()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(children(node))
 
 
 def _own_yields(node: ast.FunctionDef) -> bool:
@@ -325,6 +325,6 @@ def _jumps_out(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         if isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
             continue
         is_loop = isinstance(node, ast.For | ast.While)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             in_else = is_loop and child in node.orelse  # type: ignore[attr-defined]
             stack.append((child, in_loop if in_else else in_loop or is_loop))
