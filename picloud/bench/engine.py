@@ -17,7 +17,7 @@ import trio
 
 from picloud.bench import engine_scripts as scripts
 from picloud.bench.measure import Case
-from picloud.engine import Engine, EngineSettings, Job
+from picloud.engine import EmptyWorld, Engine, EngineSettings, Job
 from picloud.engine.sandbox import (
     CompiledScript,
     Limits,
@@ -28,7 +28,7 @@ from picloud.engine.sandbox import (
     prepare_process,
     run_script,
 )
-from picloud.types import AppId, MessageId, NewMessage, Script, ScriptId
+from picloud.types import AppId, Script, ScriptId
 
 APP = AppId(UUID(int=1))
 PAIRS = 7
@@ -117,7 +117,7 @@ async def loop_lateness() -> float:
     return 1e3 * worst
 
 
-class _OneScript:
+class _OneScript(EmptyWorld):
     """A world whose app has the script `noop` and nothing else."""
 
     def __init__(self) -> None:
@@ -127,12 +127,6 @@ class _OneScript:
 
     def find_script(self, app_id: AppId, name: str) -> Script | None:
         return self._noop if name == "noop" else None
-
-    def count_depth(self, app_id: AppId, queue_name: str) -> tuple[int, int]:
-        return 0, 0
-
-    def send_now(self, app_id: AppId, messages: Sequence[NewMessage]) -> list[MessageId]:
-        return [message.id for message in messages]
 
 
 @contextlib.contextmanager

@@ -10,12 +10,13 @@ from picloud.engine.events import CronEvent, DeadLetterEvent, Event, HttpEvent, 
 from picloud.engine.job import Job, Outcome
 from picloud.engine.sandbox import CompiledScript
 from picloud.engine.settings import EngineSettings
-from picloud.engine.world import World
+from picloud.engine.world import EmptyWorld, World
 
 __all__ = [
     "CompiledScript",
     "CronEvent",
     "DeadLetterEvent",
+    "EmptyWorld",
     "Engine",
     "EngineSettings",
     "Event",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -10,19 +10,16 @@ from typing import cast
 
 from uuid_utils.compat import uuid7
 
+from picloud.engine.world import EmptyWorld
 from picloud.errors import InvalidName, ScriptInvalid
 from picloud.names import check_script_name
-from picloud.types import AppId, Fault, KvEntry, MessageId, NewMessage, Script, ScriptId
+from picloud.types import AppId, Fault, MessageId, NewMessage, Script, ScriptId
 
 
-class FolderWorld:
+class FolderWorld(EmptyWorld):
     """Scripts are the *.py files of a folder, named by their stem; what is sent at once is kept in `sent`."""
 
-    def __init__(
-        self, folder: Path, *, secrets: Mapping[str, str] | None = None, http_hosts: frozenset[str] = frozenset()
-    ) -> None:
-        self.secrets = dict(secrets or {})
-        self.http_hosts = http_hosts
+    def __init__(self, folder: Path) -> None:
         self.app_id = cast("AppId", uuid7())
         self.sent: list[NewMessage] = []
         self._folder = folder
@@ -44,26 +41,6 @@ class FolderWorld:
         """Return what was sent to a queue at once; nobody handles it."""
         waiting = [message for message in self.sent if message.queue_name == queue_name]
         return len(waiting), sum(message.delay <= 0 and message.deliver_after is None for message in waiting)
-
-    def find_route(self, app_id: AppId, path: str, method: str | None) -> Script | None:
-        """Return None: a folder alone has no routes."""
-        return None
-
-    def read_key(self, app_id: AppId, key: str) -> KvEntry:
-        """Return nothing: `kv` begins empty."""
-        return KvEntry()
-
-    def list_keys(self, app_id: AppId, prefix: str, after: str, limit: int) -> list[str]:
-        """Return no keys."""
-        return []
-
-    def read_secret(self, app_id: AppId, name: str) -> str | None:
-        """Return one of the secrets that were given to this world."""
-        return self.secrets.get(name)
-
-    def list_http_hosts(self, app_id: AppId) -> frozenset[str]:
-        """Return the hosts that were given to this world."""
-        return self.http_hosts
 
     def send_now(self, app_id: AppId, messages: Sequence[NewMessage]) -> list[MessageId]:
         """Keep messages."""

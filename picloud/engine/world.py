@@ -45,3 +45,31 @@ class World(Protocol):
     def send_now(self, app_id: AppId, messages: Sequence[NewMessage]) -> list[MessageId]:
         """Commit messages; return the id of each, or of the earlier message that holds its dedup key."""
         ...
+
+
+class EmptyWorld:
+    """A world with nothing in it, for those that need only a part of one."""
+
+    def find_script(self, app_id: AppId, name: str) -> Script | None:
+        return None
+
+    def count_depth(self, app_id: AppId, queue_name: str) -> tuple[int, int]:
+        return 0, 0
+
+    def find_route(self, app_id: AppId, path: str, method: str | None) -> Script | None:
+        return None
+
+    def read_key(self, app_id: AppId, key: str) -> KvEntry:
+        return KvEntry()
+
+    def list_keys(self, app_id: AppId, prefix: str, after: str, limit: int) -> list[str]:
+        return []
+
+    def read_secret(self, app_id: AppId, name: str) -> str | None:
+        return None
+
+    def list_http_hosts(self, app_id: AppId) -> frozenset[str]:
+        return frozenset()
+
+    def send_now(self, app_id: AppId, messages: Sequence[NewMessage]) -> list[MessageId]:
+        return [message.id for message in messages]
