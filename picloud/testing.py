@@ -13,6 +13,7 @@ The code runs in the same sandbox as on a node; queues, keys and secrets are pla
 from __future__ import annotations
 
 import json
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,8 @@ class App:
         self.queues: dict[str, list[Json]] = defaultdict(list)
         self.kv: dict[str, Json] = {}
         self.secrets: dict[str, str] = {}
+        self.now: datetime | None = None
+        """What scripts see as the time, with a time zone; None: the real one."""
         self.later: list[tuple[str, Json]] = []
         """What `invoke_async` asked for: script and arguments."""
         self.answer_http: Answer = _refuse_http
@@ -99,6 +102,7 @@ class App:
         self._world = _World(self)
         self.engine = Engine(EngineSettings(timeout_secs=timeout), self._world)
         self.engine.http = _AppHttp(self)
+        self.engine.clock = lambda: time.time() if self.now is None else self.now.timestamp()
 
     def run(self, script: str, event: Event | Json = None, *, check: bool = True, request_id: str = "test") -> Done:
         """Run a script with an event, or with the payload of a message, and apply what it asked for.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from picloud.engine.author_errors import describe_error, describe_stop
@@ -34,6 +34,8 @@ class Engine:
         self.limits = settings.limits()
         self.closed = False
         self.http: HttpSender = HttpClient()
+        self.clock: Callable[[], float] = time.time
+        """What scripts see as the time; a test may set it."""
         self._stopping: str | None = None
         self._cache = CompileCache(settings.max_cached_scripts)
         self._watchdog = Watchdog()

@@ -60,6 +60,7 @@ class Run:
         self._logs: LogBuffer | None = None
         self.job = job
         self.meter = Meter(engine.limits, on_line=self._print)
+        self.meter.clock = engine.clock
         self.unit = UnitOfWork(engine.settings.max_effects)
         self.scripts: dict[str, CompiledScript] = {job.script.filename: job.script}
         self.queue = QueueBridge(self)

@@ -145,3 +145,29 @@ def test_version_checks_work_as_on_a_node(tmp_path: Path, picloud_app: Load) -> 
     app.run("swap", {"new": 2, "seen": seen})
     with pytest.raises(HandlerFailed, match="has another version"):
         app.run("swap", {"new": 3, "seen": seen})
+
+
+def test_time_stands_where_the_test_puts_it(tmp_path: Path, picloud_app: Load) -> None:
+    (tmp_path / "picloud.toml").write_text('[app]\nname = "clock"\n')
+    (tmp_path / "look.py").write_text(
+        dedent(
+            """
+            import time
+            from datetime import UTC, date, datetime
+
+            def handle(event, ctx):
+                return [time.time(), datetime.now(UTC), datetime.utcnow(), str(date.today())[:4], datetime.now().year]
+            """
+        )
+    )
+    app = picloud_app(tmp_path)
+    app.now = datetime(2030, 6, 15, 12, tzinfo=UTC)
+    assert app.run("look").value == [
+        app.now.timestamp(),
+        "2030-06-15T12:00:00+00:00",
+        "2030-06-15T12:00:00",
+        "2030",
+        2030,
+    ]
+    app.now = None
+    assert app.run("look").value[4] == datetime.now(UTC).year

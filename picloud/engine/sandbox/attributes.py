@@ -119,6 +119,9 @@ CLASS_ATTRIBUTES: Final[dict[type, frozenset[str]]] = {
 }
 """Attributes of the types themselves."""
 
+CLASS_FUNCTIONS: Final[dict[type, Mapping[str, Any]]] = {}
+"""Functions that stand for some of those; filled where the clock is."""
+
 FUNCTION_ATTRIBUTES: Final[dict[Any, dict[str, Any]]] = {}
 """Attributes of the functions that stand for types (`dict.fromkeys`); filled by builtin_table."""
 
@@ -188,6 +191,9 @@ def _class_attribute(kind: type, name: str) -> Any:
         return kind.__name__
     if name not in CLASS_ATTRIBUTES.get(kind, ()):
         no_attribute(kind, name)
+    functions = CLASS_FUNCTIONS.get(kind)
+    if functions is not None and name in functions:
+        return functions[name]
     return getattr(kind, name)
 
 

@@ -29,6 +29,7 @@ class Meter:
         "_on_line",
         "_wake",
         "allocated_bytes",
+        "clock",
         "cpu_start",
         "deadline",
         "finished",
@@ -51,6 +52,8 @@ class Meter:
         self.limits = limits
         latest = time.monotonic() + limits.wall
         self.deadline = latest if deadline is None or deadline > latest else deadline
+        self.clock: Callable[[], float] = time.time
+        """What the script sees as the time, in seconds since the epoch; limits go by the real one."""
         self.reason: str | None = None
         self.finished = False
         self.stopped_at = 0.0
