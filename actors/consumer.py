@@ -39,6 +39,7 @@ class Consumer:
         self.mailbox = wake
         self.health = HealthGauge()
         self.stopping = False
+        self.paused = False
         self.processed = 0
         self.failed = 0
         self.dead_lettered = 0
@@ -92,6 +93,7 @@ class Consumer:
             "dead_lettered": self.dead_lettered,
             "leases_lost": self.leases_lost,
             "last_message_at": self.last_message_at,
+            "paused": self.paused,
             "draining": self.stopping,
         }
 

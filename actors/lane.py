@@ -76,6 +76,7 @@ class LaneOwner(Protocol):
     config: ConsumerConfig
     health: HealthGauge
     stopping: bool
+    paused: bool
 
     def settled(self, settlement: Settlement, acked: int) -> None:
         """Count what was acknowledged, and wake those who wait for its effects."""
@@ -158,6 +159,7 @@ class Lane:
         if settlement is not None:
             self._to_settle.popleft()
             self._owner.settled(settlement, pulled.acked)
+        self._owner.paused = pulled.paused
         if not pulled.messages:
             return False
         self._low_water.advance(pulled.messages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -15,7 +16,16 @@ from uuid_utils.compat import uuid7
 
 from picloud.db.apps import get_app
 from picloud.db.connection import Connection
-from picloud.db.messages import Sent, StoredMessage, delete_message, get_message, insert_messages, list_messages
+from picloud.db.messages import (
+    Sent,
+    StoredMessage,
+    delete_message,
+    get_message,
+    insert_messages,
+    list_messages,
+    promote_message,
+    requeue_message,
+)
 from picloud.errors import AppNotFound, Conflict, InvalidFields, InvalidPayload, MessageNotFound, PayloadTooLarge
 from picloud.http.bodies import Delay, RequestBody, Text, Time, View
 from picloud.http.node import node
@@ -26,6 +36,8 @@ from picloud.http.tenants import app_ids
 from picloud.names import check_queue_name
 from picloud.payload import encode_payload
 from picloud.types import AppId, FieldFault, Json, MessageId, MessageState, NewMessage
+
+Move = Callable[[Connection, AppId, MessageId], Awaitable[bool]]
 
 blueprint = Blueprint("messages", __name__, url_prefix="/api/v1/apps/<app>/queues/<queue>/messages")
 
@@ -141,6 +153,32 @@ async def delete(app: str, queue: str, message: str) -> Response:
             await _get_of_queue(conn, owner.id, queue, message_id)
             raise Conflict(f"message {message_id} is being handled: it can be deleted when it comes back")
     return respond_nothing()
+
+
+@blueprint.post("/<message>/promote")
+async def promote(app: str, queue: str, message: str) -> Response:
+    """Make a delayed message due now."""
+    return await _move(app, queue, message, promote_message, "it is not delayed")
+
+
+@blueprint.post("/<message>/requeue")
+async def requeue(app: str, queue: str, message: str) -> Response:
+    """Take a message from the handler that holds it, whose effects are then dropped: it is ready again."""
+    return await _move(app, queue, message, requeue_message, "no handler holds it")
+
+
+async def _move(app: str, queue: str, message: str, move: Move, refusal: str) -> Response:
+    message_id = _parse_message_id(message)
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        await _get_of_queue(conn, owner.id, queue, message_id)
+        if not await move(conn, owner.id, message_id):
+            # gone by now: then this raises MessageNotFound
+            await _get_of_queue(conn, owner.id, queue, message_id)
+            raise Conflict(f"message {message_id}: {refusal}")
+        moved = await _get_of_queue(conn, owner.id, queue, message_id)
+    node().wake(owner.id, queue)
+    return respond(MessageView.of(moved))
 
 
 def read_sending(raw: Json, *, queue: str, max_bytes: int) -> Sending:

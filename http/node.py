@@ -37,6 +37,8 @@ class Node:
     """Name and source; blocks for up to 0.2 s. Raises: ScriptInvalid."""
     sent: Callable[[AppId, Sequence[NewMessage], Sequence[Sent]], None]
     """To be called once messages are committed: it wakes their consumers."""
+    wake: Callable[[AppId, str], None]
+    """To be called when a queue has messages that may be claimed: it wakes its consumers."""
     changed: Callable[[Literal["triggers", "scripts"]], None]
     """To be called once a change of triggers or scripts is committed."""
     snapshot: Callable[[str | None, int | None], dict[str, Any] | None]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from quart import Blueprint, Response
 
 from picloud.db.apps import get_app
-from picloud.db.queues import get_depth, list_depths
+from picloud.db.dead_letters import purge_dead_letters
+from picloud.db.messages import purge_messages
+from picloud.db.queues import get_depth, list_depths, pause_queue, resume_queue
 from picloud.db.triggers import list_queue_triggers
-from picloud.http.bodies import View
+from picloud.http.bodies import RequestBody, Time, View
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
-from picloud.http.requests import read_query
+from picloud.http.requests import read_model, read_query
 from picloud.http.responses import respond
 from picloud.http.triggers import TriggerView
 from picloud.types import QueueDepth, QueueTrigger
+
+PURGE_BATCH = 10_000
 
 blueprint = Blueprint("queues", __name__, url_prefix="/api/v1/apps/<app>/queues")
 
@@ -38,6 +42,7 @@ class QueueView(View):
     claimed: int
     dead: int
     oldest_ready_age_secs: float | None
+    paused_at: Time | None
     consumer: ConsumerView | None = None
 
 
@@ -77,6 +82,57 @@ async def show(app: str, queue: str) -> Response:
         detail.settings = TriggerView.of(trigger)
         detail.actor = node().snapshot(f"/picloud/consumers/{app}/{queue}", 0)
     return respond(detail)
+
+
+class PurgeBody(RequestBody):
+    """Which messages to drop: those nobody handles, or the dead letters."""
+
+    state: Literal["ready", "delayed", "all", "dead"]
+
+
+class PurgedView(View):
+    """How many were dropped."""
+
+    purged: int
+
+
+@blueprint.post("/<queue>/pause")
+async def pause(app: str, queue: str) -> Response:
+    """Have no node claim messages of a queue; what runs is finished, and sending goes on."""
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        await pause_queue(conn, owner.id, queue)
+        return respond(QueueView.of(await get_depth(conn, owner.id, queue)))
+
+
+@blueprint.post("/<queue>/resume")
+async def resume(app: str, queue: str) -> Response:
+    """End a pause."""
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        await resume_queue(conn, owner.id, queue)
+        depth = await get_depth(conn, owner.id, queue)
+    node().wake(owner.id, queue)
+    return respond(QueueView.of(depth))
+
+
+@blueprint.post("/<queue>/purge")
+async def purge(app: str, queue: str) -> Response:
+    """Drop a queue's waiting messages, or its dead letters, for good."""
+    body = await read_model(PurgeBody)
+    purged = 0
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        await get_depth(conn, owner.id, queue)
+        while True:
+            # in batches: one statement over a million rows would hold its locks for long
+            if body.state == "dead":
+                batch = await purge_dead_letters(conn, owner.id, queue, PURGE_BATCH)
+            else:
+                batch = await purge_messages(conn, owner.id, queue, body.state, PURGE_BATCH)
+            purged += batch
+            if batch < PURGE_BATCH:
+                return respond(PurgedView(purged=purged))
 
 
 def _view_consumer(trigger: QueueTrigger) -> ConsumerView:

@@ -307,12 +307,14 @@ def _engine_settings(settings: Settings) -> EngineSettings:
 def _http_node(parts: Parts, tree: Callable[[], NodeTree]) -> HttpNode:
     """Return what the HTTP API needs of the node; `tree` is asked only once requests come."""
     from picloud.actors.assembly import wake_for_sent
+    from picloud.actors.wakes import QueueKey
     from picloud.http.node import Node
 
     return Node(
         pool=parts.pool,
         compile_script=parts.engine.compile,
         sent=partial(wake_for_sent, parts.wakes),
+        wake=lambda app_id, queue: parts.wakes.sent(QueueKey(app_id, queue), 0.0),
         changed=parts.wakes.changed,
         snapshot=lambda path, depth: tree().snapshot(path, depth),
         serve=_serving(parts).serve,

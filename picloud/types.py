@@ -214,3 +214,4 @@ class QueueDepth:
     claimed: int
     dead: int
     oldest_ready_age_secs: float | None = None
+    paused_at: datetime | None = None

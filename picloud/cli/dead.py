@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from picloud.cli.groups import ListByDefault
 from picloud.cli.options import NodeAddress, json_option, node_options
 from picloud.cli.table import Column, print_table
 from picloud.cli.wording import first_line, show_age, show_count
@@ -27,15 +28,6 @@ _COLUMNS = (
     Column("ERROR", "error", style="red", least=28),
 )
 _APP = Column("APP", "app", least=10)
-
-
-class ListByDefault(click.Group):
-    """A group where `picloud dead APP` means `picloud dead list APP`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if (not args or args[0] not in self.commands) and not {"-h", "--help"} & set(args[:1]):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
 
 
 @click.group("dead", cls=ListByDefault, short_help="List, show, replay or discard dead letters.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from picloud.cli.groups import ListByDefault
 from picloud.cli.options import NodeAddress, json_option, node_options
 from picloud.cli.table import Column, print_table
 from picloud.cli.wording import show_seconds
@@ -26,11 +27,23 @@ _COLUMNS = (
 _APP = Column("APP", "app", least=10)
 
 
-@click.command("queues", short_help="Show what is in the queues.")
+@click.group("queues", cls=ListByDefault, short_help="Show what is in the queues; pause, resume or purge one.")
+def queues_group() -> None:
+    """Look at queues and operate them. `picloud queues APP` lists them.
+
+    \b
+    picloud queues shop                        what is in them
+    picloud queues pause shop orders           no node claims from it; sending goes on
+    picloud queues resume shop orders
+    picloud queues purge shop orders --state ready
+    """
+
+
+@queues_group.command("list", short_help="Show what is in the queues (the default).")
 @click.argument("app", required=False)
 @node_options
 @json_option
-def queues_command(app: str | None, node: NodeAddress, as_json: bool) -> None:
+def list_command(app: str | None, node: NodeAddress, as_json: bool) -> None:
     """Show the queues of APP, or of all apps: exact counts, each message in one column.
 
     OLDEST is how long the longest waiting message has been ready.
@@ -45,6 +58,56 @@ def queues_command(app: str | None, node: NodeAddress, as_json: bool) -> None:
         click.echo("no queues yet: a queue appears with its first message or trigger")
     else:
         print_table(stdout(), _COLUMNS if app else (_APP, *_COLUMNS), [_row(queue) for queue in queues])
+
+
+@queues_group.command("pause", short_help="Have no node claim from a queue.")
+@click.argument("app")
+@click.argument("queue")
+@node_options
+def pause_command(app: str, queue: str, node: NodeAddress) -> None:
+    """Have no node claim from QUEUE of APP; what runs is finished, and sending goes on."""
+    _operate(node, app, queue, "pause")
+    click.echo(f"paused {queue} of {app}: `picloud queues resume {app} {queue}` ends it")
+
+
+@queues_group.command("resume", short_help="End a pause.")
+@click.argument("app")
+@click.argument("queue")
+@node_options
+def resume_command(app: str, queue: str, node: NodeAddress) -> None:
+    """End the pause of QUEUE of APP."""
+    _operate(node, app, queue, "resume")
+    click.echo(f"resumed {queue} of {app}")
+
+
+@queues_group.command("purge", short_help="Drop messages or dead letters of a queue for good.")
+@click.argument("app")
+@click.argument("queue")
+@click.option("--state", type=click.Choice(["ready", "delayed", "all", "dead"]), required=True, help="Which to drop.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@node_options
+@json_option
+def purge_command(app: str, queue: str, state: str, yes: bool, node: NodeAddress, as_json: bool) -> None:
+    """Drop messages of QUEUE of APP that nobody handles, or its dead letters, for good."""
+    from picloud.cli.screen import print_json
+
+    what = "dead letters" if state == "dead" else "messages" if state == "all" else f"{state} messages"
+    if not yes:
+        typed = click.prompt(f"this drops all {what} of {queue}; type the queue's name to go on", err=True)
+        if typed != queue:
+            raise click.UsageError("that is not the queue's name: nothing was dropped")
+    purged = _operate(node, app, queue, "purge", {"state": state})["purged"]
+    if as_json:
+        print_json({"purged": purged})
+    else:
+        click.echo(f"dropped {purged} {what} of {queue}")
+
+
+def _operate(node: NodeAddress, app: str, queue: str, what: str, body: Mapping[str, Any] | None = None) -> Any:
+    from picloud.cli.client import path
+
+    with node.connect() as client:
+        return client.post(path("apps", app, "queues", queue, what), body or {})
 
 
 def app_names(client: Client, app: str | None) -> list[str]:
@@ -65,7 +128,7 @@ def _row(queue: Mapping[str, Any]) -> dict[str, str]:
     script = "-" if consumer is None else consumer["script"] + ("" if consumer["enabled"] else " (disabled)")
     return {
         "app": queue["app"],
-        "name": queue["name"],
+        "name": queue["name"] + (" (paused)" if queue["paused_at"] else ""),
         **counts,
         "oldest": show_seconds(queue["oldest_ready_age_secs"]),
         "consumer": script,

@@ -89,6 +89,12 @@ async def delete_dead_letter(conn: Connection, app_id: AppId, dead_letter_id: De
         raise DeadLetterNotFound(f"no dead letter {dead_letter_id}")
 
 
+async def purge_dead_letters(conn: Connection, app_id: AppId, queue_name: str, limit: int) -> int:
+    """Drop one batch of a queue's unresolved dead letters for good; return how many."""
+    cur = await conn.execute(_sql.purge_dead_letters, {"app_id": app_id, "queue_name": queue_name, "limit": limit})
+    return cur.rowcount
+
+
 async def replay_dead_letter(conn: Connection, app_id: AppId, dead_letter_id: DeadLetterId) -> Replayed:
     """Put one dead letter back into its queue.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -16,6 +16,8 @@ from picloud.errors import MessageNotFound
 from picloud.types import AppId, ClaimToken, Json, Message, MessageId, MessageState, NewMessage, ScriptError, TriggerId
 
 _sql = load("messages")
+
+PurgeState = Literal["ready", "delayed", "all"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATE_COMMITS = timedelta(seconds=2)
@@ -57,6 +59,8 @@ class Pulled:
 
     messages: list[Message]
     acked: int
+    paused: bool = False
+    """Somebody paused the queue: nothing is claimed until it is resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +164,9 @@ async def pull_messages(
     }
     cur = await conn.execute(_sql.pull_messages, parameters)
     rows = await cur.fetchall()
-    acked = rows[0][9]
+    acked, paused = rows[0][9], rows[0][10]
     if rows[0][0] is None:
-        return Pulled([], acked)
+        return Pulled([], acked, paused)
     # `returning` promises no order
     rows.sort(key=_ready_order)
     return Pulled([Message(row[0], queue_name, *row[1:5], *row[5:9]) for row in rows], acked)
@@ -268,6 +272,24 @@ async def get_message(conn: Connection, app_id: AppId, message_id: MessageId) ->
     if message is None:
         raise MessageNotFound(f"no message {message_id}: it was handled, dead-lettered or never sent")
     return message
+
+
+async def promote_message(conn: Connection, app_id: AppId, message_id: MessageId) -> bool:
+    """Make a delayed message due now; return whether there was one."""
+    cur = await conn.execute(_sql.promote_message, {"app_id": app_id, "id": message_id})
+    return cur.rowcount == 1
+
+
+async def requeue_message(conn: Connection, app_id: AppId, message_id: MessageId) -> bool:
+    """Take a claimed message from its handler, whose effects are then dropped; return whether there was one."""
+    cur = await conn.execute(_sql.requeue_message, {"app_id": app_id, "id": message_id})
+    return cur.rowcount == 1
+
+
+async def purge_messages(conn: Connection, app_id: AppId, queue_name: str, state: PurgeState, limit: int) -> int:
+    """Drop one batch of messages that nobody handles; return how many."""
+    values = {"app_id": app_id, "queue_name": queue_name, "state": state, "limit": limit}
+    return (await conn.execute(_sql.purge_messages, values)).rowcount
 
 
 async def delete_message(conn: Connection, app_id: AppId, message_id: MessageId) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg.rows import class_row
@@ -35,6 +35,22 @@ async def get_depth(conn: Connection, app_id: AppId, queue_name: str) -> QueueDe
     if depth is None:
         raise QueueNotFound(f"no queue '{queue_name}': a queue appears with its first message or trigger")
     return depth
+
+
+async def pause_queue(conn: Connection, app_id: AppId, name: str) -> None:
+    """Have no node claim messages of the queue; what is claimed is finished. Raises: QueueNotFound."""
+    await _switch(conn, _sql.pause_queue, app_id, name)
+
+
+async def resume_queue(conn: Connection, app_id: AppId, name: str) -> None:
+    """End a pause. Raises: QueueNotFound."""
+    await _switch(conn, _sql.resume_queue, app_id, name)
+
+
+async def _switch(conn: Connection, statement: LiteralString, app_id: AppId, name: str) -> None:
+    cur = await conn.execute(statement, {"app_id": app_id, "name": name})
+    if cur.rowcount == 0:
+        raise QueueNotFound(f"no queue '{name}': a queue appears with its first message or trigger")
 
 
 async def ensure_queue(conn: Connection, app_id: AppId, name: str) -> None:

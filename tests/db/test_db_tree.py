@@ -13,6 +13,7 @@ import trio
 from uuid_utils.compat import uuid7
 
 from picloud.actors.runtime import Backoff
+from picloud.actors.wakes import QueueKey
 from picloud.bench.node import BenchNode, bench_node
 from picloud.bench.queue import fill
 from picloud.config import Settings
@@ -20,7 +21,7 @@ from picloud.db.connection import Connection
 from picloud.db.kv import list_keys, read_key
 from picloud.db.messages import insert_messages
 from picloud.db.pool import Pool
-from picloud.db.queues import list_depths
+from picloud.db.queues import list_depths, pause_queue, resume_queue
 from picloud.db.scripts import put_script
 from picloud.db.triggers import QueueTriggerSettings, delete_trigger, insert_queue_trigger
 from picloud.engine import Outcome
@@ -184,6 +185,23 @@ async def test_ten_crashes_park_a_consumer_and_the_others_go_on(database: str, s
         await node.tree.restart(f"/picloud/consumers/{node.app.name}/jobs")
         await until(lambda: node.processed("jobs") > 0)
         assert consumers(node)["jobs"]["status"] == "running"
+
+
+async def test_paused_queue_is_not_consumed_on_any_node(database: str, settings: Settings) -> None:
+    async with bench_node(database, settings) as one, bench_node(database, settings) as two:
+        await one.bind("noop", NOOP, "jobs", enabled=True)
+        await until(lambda: all("jobs" in consumers(node) for node in (one, two)))
+        async with one.parts.pool.connection() as conn:
+            await pause_queue(conn, one.app.id, "jobs")
+        await fill(one, "jobs", 100)
+        await until(lambda: consumers(one)["jobs"]["details"]["paused"])
+        async with one.parts.pool.connection() as conn:
+            (jobs,) = await depths(conn, one, "jobs")
+            assert (jobs.ready, jobs.claimed) == (100, 0)
+            await resume_queue(conn, one.app.id, "jobs")
+        one.parts.wakes.sent(QueueKey(one.app.id, "jobs"), 0.0)
+        await until(lambda: sum(consumers(node)["jobs"]["details"]["processed"] for node in (one, two)) == 100)
+        assert not consumers(one)["jobs"]["details"]["paused"]
 
 
 FAILS_AT_RANDOM = """\

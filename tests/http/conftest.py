@@ -52,6 +52,7 @@ async def node(pool: Pool, around: Surroundings) -> Node:
         pool=pool,
         compile_script=compile_script,
         sent=around.note_sent,
+        wake=lambda app_id, queue: around.woken.append(queue),
         changed=around.changed.append,
         snapshot=around.snapshot,
         serve=around.serve,

@@ -26,6 +26,7 @@ class Surroundings:
     changed: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     restarted: list[str] = field(default_factory=list)
+    woken: list[str] = field(default_factory=list)
 
     def note_sent(self, app_id: AppId, messages: Sequence[NewMessage], sent: Sequence[Sent]) -> None:
         assert len(messages) == len(sent)

@@ -21,6 +21,13 @@ select id, source, op, queue_name, trigger_id, script_name, event, reason, error
 -- name: delete_dead_letter
 delete from dead_letters where app_id = %(app_id)s and id = %(id)s returning id;
 
+-- name: purge_dead_letters
+-- Drop the unresolved dead letters of a queue, one batch at a time.
+delete from dead_letters
+ where id in (select id from dead_letters
+               where app_id = %(app_id)s and queue_name = %(queue_name)s and resolved_at is null
+               limit %(limit)s for update skip locked);
+
 -- name: list_replayable
 -- The oldest unresolved dead letters that came from a queue; locked, so that two replays never take the same one.
 select id, queue_name from dead_letters

@@ -93,6 +93,8 @@ with acked as (
     left join consumers c using (queue_name)
    order by e.queue_name, e.dedup_key, e.ord
   on conflict (app_id, queue_name, dedup_key) where dedup_key is not null do nothing
+), pause as (
+  select exists (select from queues where app_id = %(app_id)s and name = %(queue_name)s and paused_at is not null) as is_on
 ), claimed as (
   update queue_messages q
      set claim_token = %(claim_token)s, claimed_at = now(), attempt = attempt + 1
@@ -103,6 +105,7 @@ with acked as (
         select id from queue_messages
          -- the scalar sub-query makes the acknowledgement run first: without it competing consumers deadlock
          where (select count(*) from acked) >= 0
+           and not (select is_on from pause)
            and app_id = %(app_id)s and queue_name = %(queue_name)s and priority = p.prio
            and claim_token is null and deliver_after <= now() and deliver_after >= p.low
          order by deliver_after, id
@@ -113,8 +116,8 @@ with acked as (
             q.trigger_depth, q.root_execution_id
 )
 select c.id, c.payload, c.attempt, c.max_attempts, c.priority, c.enqueued_at, c.deliver_after,
-       c.trigger_depth, c.root_execution_id, a.acked
-  from (select count(*)::int as acked from acked) a
+       c.trigger_depth, c.root_execution_id, a.acked, a.paused
+  from (select (select count(*)::int from acked) as acked, (select is_on from pause) as paused) a
   left join claimed c on true;
 
 -- name: hold_messages
@@ -231,7 +234,8 @@ select b.app_id, b.queue_name, extract(epoch from due.first - now())::float8 as 
       select deliver_after from queue_messages m
        where m.claim_token is null and m.app_id = b.app_id and m.queue_name = b.queue_name and m.priority = p.prio
        order by deliver_after limit 1) f) due
- where due.first is not null;
+ where due.first is not null
+   and not exists (select from queues q where q.app_id = b.app_id and q.name = b.queue_name and q.paused_at is not null);
 
 -- name: list_messages
 -- Peek at messages of one state, in id order, without claiming them.
@@ -251,6 +255,29 @@ select id, queue_name, payload, attempt, max_attempts, priority, enqueued_at, de
        case when claim_token is not null then 'claimed' when deliver_after > now() then 'delayed' else 'ready' end as state
   from queue_messages
  where app_id = %(app_id)s and id = %(id)s;
+
+-- name: promote_message
+-- Make a delayed message due now.
+update queue_messages set deliver_after = now()
+ where app_id = %(app_id)s and id = %(id)s and claim_token is null and deliver_after > now()
+returning queue_name;
+
+-- name: requeue_message
+-- Take a message from whoever handles it: what that handler asks for will be dropped with its lease.
+update queue_messages set claim_token = null, claimed_at = null, deliver_after = now()
+ where app_id = %(app_id)s and id = %(id)s and claim_token is not null
+returning queue_name;
+
+-- name: purge_messages
+-- Drop messages that nobody handles, one batch at a time.
+with doomed as (
+  select id from queue_messages
+   where app_id = %(app_id)s and queue_name = %(queue_name)s and claim_token is null
+     and (%(state)s = 'all' or (deliver_after <= now()) = (%(state)s = 'ready'))
+   limit %(limit)s
+   for update skip locked
+)
+delete from queue_messages m using doomed d where m.id = d.id;
 
 -- name: delete_message
 -- Drop a message that nobody holds.

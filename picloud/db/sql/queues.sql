@@ -20,7 +20,7 @@ with live as (
    group by queue_name
 )
 select q.name, coalesce(l.ready, 0) as ready, coalesce(l.delayed, 0) as delayed, coalesce(l.claimed, 0) as claimed,
-       coalesce(g.dead, 0) as dead, l.oldest_ready_age_secs
+       coalesce(g.dead, 0) as dead, l.oldest_ready_age_secs, q.paused_at
   from queues q
   left join live l on l.queue_name = q.name
   left join gone g on g.queue_name = q.name
@@ -34,6 +34,13 @@ select q.name, coalesce(l.ready, 0) as ready, coalesce(l.delayed, 0) as delayed,
 select count(*)::int as total, (count(*) filter (where deliver_after <= now()))::int as ready
   from queue_messages
  where app_id = %(app_id)s and queue_name = %(queue_name)s and claim_token is null;
+
+-- name: pause_queue
+-- A queue that is paused already keeps the time.
+update queues set paused_at = coalesce(paused_at, now()) where app_id = %(app_id)s and name = %(name)s returning name;
+
+-- name: resume_queue
+update queues set paused_at = null where app_id = %(app_id)s and name = %(name)s returning name;
 
 -- name: ensure_queue
 insert into queues (app_id, name) values (%(app_id)s, %(name)s) on conflict do nothing;
