@@ -124,6 +124,10 @@ class Consumer:
         if verdict.retry_ms:
             self._on_retry(min(wait for _, wait in verdict.retry_ms) / 1000)
 
+    def look_again(self, seconds: float) -> None:
+        """Set a timer: the queue's rate holds messages back."""
+        self._on_retry(seconds)
+
     def found_more(self) -> None:
         """Let the other lanes look: the queue holds more than one batch."""
         more, self._more = self._more, trio.Event()

@@ -87,6 +87,9 @@ class LaneOwner(Protocol):
     def gave_up(self, verdict: Verdict) -> None:
         """Count failures, and set timers for those tried again."""
 
+    def look_again(self, seconds: float) -> None:
+        """Look for messages after a while: the queue's rate holds some back."""
+
     def found_more(self) -> None:
         """Note that the queue holds more than one batch."""
 
@@ -160,6 +163,8 @@ class Lane:
             self._to_settle.popleft()
             self._owner.settled(settlement, pulled.acked)
         self._owner.paused = pulled.paused
+        if pulled.retry_in is not None:
+            self._owner.look_again(pulled.retry_in)
         if not pulled.messages:
             return False
         self._low_water.advance(pulled.messages)

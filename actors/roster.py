@@ -195,9 +195,9 @@ def name_consumer(trigger: QueueTrigger) -> str:
 
 def is_edited(old: QueueTrigger, new: QueueTrigger) -> bool:
     """Return whether the consumer must be started anew."""
-    return (old.id, old.updated_at, old.script_id, old.script_version) != (
-        new.id,
-        new.updated_at,
-        new.script_id,
-        new.script_version,
-    )
+    return _version(old) != _version(new)
+
+
+def _version(trigger: QueueTrigger) -> tuple[object, ...]:
+    rules = (trigger.max_in_flight, trigger.rate_per_second)
+    return (trigger.id, trigger.updated_at, trigger.script_id, trigger.script_version, *rules)

@@ -24,6 +24,7 @@ from picloud.db.outbox import (
     release_deliveries,
 )
 from picloud.db.pool import Pool
+from picloud.db.queue_rules import pull_by_rules
 from picloud.db.triggers import touch_queue_trigger
 from picloud.db.units import Committed, Unit, commit_units, finish_delivery
 from picloud.types import ClaimToken, Effects, MessageId, QueueTrigger
@@ -78,12 +79,15 @@ class PoolQueueStore:
         self._trigger = trigger
 
     async def pull(self, settle: Settlement, token: ClaimToken, limit: int, low_water: LowWater) -> Pulled:
-        """Acknowledge, insert effects and claim, in one statement."""
+        """Acknowledge, insert effects and claim."""
+        trigger = self._trigger
+        has_rules = trigger.max_in_flight is not None or trigger.rate_per_second is not None
+        pull = pull_by_rules if has_rules else pull_messages
         async with self._pool.connection() as conn:
-            return await pull_messages(
+            return await pull(
                 conn,
-                self._trigger.app_id,
-                self._trigger.queue_name,
+                trigger.app_id,
+                trigger.queue_name,
                 settle=settle,
                 claim_token=token,
                 limit=limit,

@@ -52,6 +52,7 @@ class MessageBody(RequestBody):
     priority: int = Field(default=0, ge=0, le=9)
     max_attempts: int | None = Field(default=None, ge=1, le=100)
     dedup_key: Text | None = Field(default=None, min_length=1, max_length=255)
+    group_key: Text | None = Field(default=None, min_length=1, max_length=255)
 
 
 class BatchBody(RequestBody):
@@ -232,6 +233,7 @@ def _make_message(body: MessageBody, payload: str, queue: str) -> NewMessage:
         priority=body.priority,
         max_attempts=body.max_attempts,
         dedup_key=body.dedup_key,
+        group_key=body.group_key,
     )
 
 

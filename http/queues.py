@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 from uuid import UUID
 
+from pydantic import Field
 from quart import Blueprint, Response
 
 from picloud.db.apps import get_app
 from picloud.db.dead_letters import purge_dead_letters
 from picloud.db.messages import purge_messages
+from picloud.db.queue_rules import change_rules, get_rules
 from picloud.db.queues import get_depth, list_depths, pause_queue, resume_queue
 from picloud.db.triggers import list_queue_triggers
 from picloud.http.bodies import RequestBody, Time, View
@@ -46,11 +49,20 @@ class QueueView(View):
     consumer: ConsumerView | None = None
 
 
+class RulesView(View):
+    """What holds for a queue on all nodes together."""
+
+    fifo: bool
+    max_in_flight: int | None
+    rate_per_second: float | None
+
+
 class QueueDetailView(QueueView):
     """A queue with its trigger, and with the actor that consumes it on this node."""
 
     settings: TriggerView | None = None
     actor: dict[str, Any] | None = None
+    rules: RulesView | None = None
 
 
 @blueprint.get("")
@@ -76,12 +88,34 @@ async def show(app: str, queue: str) -> Response:
         owner = await get_app(conn, app)
         depth = await get_depth(conn, owner.id, queue)
         triggers = await list_queue_triggers(conn, app_id=owner.id, queue_name=queue)
+        rules = await get_rules(conn, owner.id, queue)
     detail = QueueDetailView.of(depth)
+    detail.rules = RulesView.of(rules)
     for trigger in triggers:
         detail.consumer = _view_consumer(trigger)
         detail.settings = TriggerView.of(trigger)
         detail.actor = node().snapshot(f"/picloud/consumers/{app}/{queue}", 0)
     return respond(detail)
+
+
+class RulesBody(RequestBody):
+    """What is to hold for a queue on all nodes together; what is left out keeps its value, null takes a limit away."""
+
+    fifo: bool = False
+    max_in_flight: int | None = Field(default=None, ge=1, le=100_000)
+    rate_per_second: float | None = Field(default=None, gt=0, le=100_000)
+
+
+@blueprint.patch("/<queue>")
+async def change(app: str, queue: str) -> Response:
+    """Set the order, the most that may run at once, or the rate of a queue, for all nodes together."""
+    body = await read_model(RulesBody)
+    async with node().pool.transaction() as conn:
+        owner = await get_app(conn, app)
+        rules = replace(await get_rules(conn, owner.id, queue), **body.model_dump(exclude_unset=True))
+        await change_rules(conn, owner.id, queue, rules)
+    node().changed("triggers")
+    return respond(RulesView.of(rules))
 
 
 class PurgeBody(RequestBody):

@@ -68,6 +68,18 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueRules:
+    """What holds for a queue on all nodes together."""
+
+    fifo: bool = False
+    """One message at a time, in the order they were sent."""
+    max_in_flight: int | None = None
+    """How many may be claimed at once; None: any number."""
+    rate_per_second: float | None = None
+    """How many may be claimed in a second; None: any number."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueueTrigger:
     """Binds a script to a queue: its one consumer."""
 
@@ -88,6 +100,10 @@ class QueueTrigger:
     last_fired_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    max_in_flight: int | None = None
+    """Of its queue."""
+    rate_per_second: float | None = None
+    """Of its queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +120,8 @@ class NewMessage:
     max_attempts: int | None = None
     """None: the queue trigger's `retry_max_attempts`, or 3 where there is no trigger yet."""
     dedup_key: str | None = None
+    group_key: str | None = None
+    """Of the messages of one key only one is claimed at a time, in order."""
     trigger_depth: int = 0
     root_execution_id: ExecutionId | None = None
 

@@ -61,6 +61,8 @@ class Pulled:
     acked: int
     paused: bool = False
     """Somebody paused the queue: nothing is claimed until it is resumed."""
+    retry_in: float | None = None
+    """Seconds until the queue's rate allows another message, where it held some back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +343,7 @@ def _columns(messages: Sequence[NewMessage]) -> dict[str, list[Any]]:
         "priorities": [m.priority for m in messages],
         "max_attempts": [m.max_attempts for m in messages],
         "dedup_keys": [m.dedup_key for m in messages],
+        "group_keys": [m.group_key for m in messages],
         "trigger_depths": [m.trigger_depth for m in messages],
         "root_execution_ids": [m.root_execution_id for m in messages],
     }

@@ -27,6 +27,8 @@ _RANGES = {
     "queue_trigger_visibility_timeout_range": "visibility_timeout_secs must be between 1 and 43200",
     "queue_trigger_batch_size_range": "batch_size must be between 1 and 10000",
     "queue_trigger_concurrency_range": "concurrency must be between 1 and 64",
+    "queues_max_in_flight_range": "max_in_flight must be between 1 and 100000",
+    "queues_rate_range": "rate_per_second must be above 0 and 100000 at most",
 }
 """What each named constraint means to the caller."""
 
@@ -171,4 +173,4 @@ def _values(
 
 def explain_range(error: errors.CheckViolation) -> InvalidInput:
     name = error.diag.constraint_name or ""
-    return InvalidInput(f"trigger: {_RANGES.get(name, str(error))}")
+    return InvalidInput(f"{'queue' if name.startswith('queues_') else 'trigger'}: {_RANGES.get(name, str(error))}")

@@ -54,9 +54,10 @@ class QueueBridge:
         priority: int = 0,
         max_attempts: int | None = None,
         dedup_key: str | None = None,
+        group_key: str | None = None,
         immediate: bool = False,
     ) -> str:
-        options = check_options(delay, deliver_after, priority, max_attempts, dedup_key, immediate)
+        options = check_options(delay, deliver_after, priority, max_attempts, dedup_key, group_key, immediate)
         return self._send(name, [self._encode(payload, "payload")], options)[0]
 
     def enqueue_many(
@@ -68,11 +69,12 @@ class QueueBridge:
         deliver_after: datetime | str | None = None,
         priority: int = 0,
         max_attempts: int | None = None,
+        group_key: str | None = None,
         immediate: bool = False,
     ) -> list[str]:
         if not isinstance(payloads, list | tuple):
             raise InvalidInput(f"queue: payloads must be a list, not {type(payloads).__name__}")
-        options = check_options(delay, deliver_after, priority, max_attempts, None, immediate)
+        options = check_options(delay, deliver_after, priority, max_attempts, None, group_key, immediate)
         texts = [self._encode(payload, f"payloads[{at}]") for at, payload in enumerate(payloads)]
         return self._send(name, texts, options)
 
@@ -118,6 +120,7 @@ class QueueBridge:
             options.priority,
             options.max_attempts,
             options.dedup_key,
+            options.group_key,
             # a queue is no recursion: only triggers and invokes deepen a chain, so that a handler may send to itself
             run.job.trigger_depth,
             run.root_id,

@@ -10,7 +10,7 @@ from picloud.errors import InvalidInput
 
 MAX_PRIORITY = 9
 MAX_ATTEMPTS = 100
-MAX_DEDUP_KEY_CHARS = 255
+MAX_KEY_CHARS = 255
 
 
 class Options(NamedTuple):
@@ -22,6 +22,7 @@ class Options(NamedTuple):
     priority: int = 0
     max_attempts: int | None = None
     dedup_key: str | None = None
+    group_key: str | None = None
     immediate: bool = False
 
 
@@ -34,6 +35,7 @@ def check_options(
     priority: int,
     max_attempts: int | None,
     dedup_key: str | None,
+    group_key: str | None,
     immediate: bool,
 ) -> Options:
     """Return the options of one call.
@@ -47,7 +49,8 @@ def check_options(
         None if deliver_after is None else _check_time(deliver_after),
         _check_number("priority", priority, 0, MAX_PRIORITY),
         None if max_attempts is None else _check_number("max_attempts", max_attempts, 1, MAX_ATTEMPTS),
-        None if dedup_key is None else _check_dedup_key(dedup_key),
+        None if dedup_key is None else _check_key("dedup_key", dedup_key),
+        None if group_key is None else _check_key("group_key", group_key),
         _check_flag("immediate", immediate),
     )
 
@@ -81,13 +84,13 @@ def _check_time(value: object) -> datetime:
     return when
 
 
-def _check_dedup_key(key: object) -> str:
-    if type(key) is not str or not 0 < len(key) <= MAX_DEDUP_KEY_CHARS:
-        raise InvalidInput(f"queue: dedup_key must be text of 1 to {MAX_DEDUP_KEY_CHARS} characters")
+def _check_key(name: str, key: object) -> str:
+    if type(key) is not str or not 0 < len(key) <= MAX_KEY_CHARS:
+        raise InvalidInput(f"queue: {name} must be text of 1 to {MAX_KEY_CHARS} characters")
     try:
         key.encode()
     except UnicodeEncodeError:
-        raise InvalidInput("queue: dedup_key has a lone surrogate, which is not text") from None
+        raise InvalidInput(f"queue: {name} has a lone surrogate, which is not text") from None
     if "\0" in key:
-        raise InvalidInput("queue: dedup_key has a NUL character")
+        raise InvalidInput(f"queue: {name} has a NUL character")
     return key

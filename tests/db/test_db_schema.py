@@ -74,6 +74,7 @@ async def test_queue_messages_table_exists_with_expected_columns(conn: Connectio
         "claim_token": "uuid",
         "claimed_at": "timestamp with time zone",
         "dedup_key": "text",
+        "group_key": "text",
         "trigger_depth": "integer",
         "root_execution_id": "uuid",
     }

@@ -84,3 +84,27 @@ async def test_purge_must_say_what(api: Api, shop: App) -> None:
     answer = await api.post(f"{QUEUES}/orders/purge", {})
     assert (answer.status, answer.code) == (422, "invalid_fields")
     assert await counts(api) == (1, 0, 0, 0)
+
+
+async def test_rules_of_a_queue_are_set_and_shown(api: Api, shop: App, around: Surroundings) -> None:
+    await send(api, {"payload": 1}, {"payload": 2, "group_key": "a"})
+    around.changed.clear()
+    set_ = await api.patch(f"{QUEUES}/orders", {"fifo": True, "rate_per_second": 2.5})
+    assert (set_.status, around.changed) == (200, ["triggers"])
+    changed = await api.patch(f"{QUEUES}/orders", {"max_in_flight": 3})
+    expected = {"fifo": True, "max_in_flight": 3, "rate_per_second": 2.5}
+    assert changed.body == expected
+    assert (await api.get(f"{QUEUES}/orders")).body["rules"] == expected
+    taken_away = await api.patch(f"{QUEUES}/orders", {"rate_per_second": None})
+    assert taken_away.body == {**expected, "rate_per_second": None}
+    await claim(api, shop, "orders", 1)
+
+
+@pytest.mark.parametrize(
+    "rules", [{"max_in_flight": 0}, {"rate_per_second": 0}, {"fifo": "yes"}, {"speed": 1}, {"rate_per_second": "fast"}]
+)
+async def test_rules_that_cannot_hold_are_refused(api: Api, shop: App, rules: dict[str, Any]) -> None:
+    await send(api, {"payload": 1})
+    answer = await api.patch(f"{QUEUES}/orders", rules)
+    assert (answer.status, answer.code) == (422, "invalid_fields")
+    assert (await api.patch(f"{QUEUES}/none", {"fifo": True})).code == "queue_not_found"

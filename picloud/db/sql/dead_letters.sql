@@ -47,8 +47,11 @@ with resolved as (
    where d.app_id = %(app_id)s and d.id = r.id and d.resolved_at is null
   returning d.id, d.app_id, d.queue_name, d.event, d.trigger_depth, d.root_execution_id, r.message_id
 )
-insert into queue_messages (id, app_id, queue_name, payload, priority, max_attempts, trigger_depth, root_execution_id)
+insert into queue_messages (id, app_id, queue_name, payload, priority, max_attempts, group_key, trigger_depth,
+                            root_execution_id)
 select r.message_id, r.app_id, r.queue_name, r.event -> 'payload', coalesce((r.event ->> 'priority')::smallint, 0),
-       coalesce((r.event ->> 'max_attempts')::int, 3), r.trigger_depth, r.root_execution_id
+       coalesce((r.event ->> 'max_attempts')::int, 3), case when q.fifo then '' else r.event ->> 'group_key' end,
+       r.trigger_depth, r.root_execution_id
   from resolved r
+  left join queues q on q.app_id = r.app_id and q.name = r.queue_name
 returning id, queue_name;

@@ -9,9 +9,10 @@ with new as (
   select n.*, row_number() over (partition by n.queue_name, n.dedup_key order by n.ord) as nth
     from unnest(%(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[], %(delays)s::float8[],
                 %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[], %(max_attempts)s::int[],
-                %(dedup_keys)s::text[], %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[])
+                %(dedup_keys)s::text[], %(group_keys)s::text[], %(trigger_depths)s::int[],
+                %(root_execution_ids)s::uuid[])
          with ordinality as n(id, queue_name, payload, delay, deliver_after, priority, max_attempts,
-                              dedup_key, trigger_depth, root_execution_id, ord)
+                              dedup_key, group_key, trigger_depth, root_execution_id, ord)
 ), names as (
   select distinct queue_name from new
 ), known as (
@@ -25,14 +26,20 @@ with new as (
     from queue_trigger_details d
     join triggers t on t.id = d.trigger_id
    where t.app_id = %(app_id)s and d.queue_name in (select queue_name from names)
+), ordered as (
+  -- all messages of a fifo queue are one group
+  select name as queue_name from queues
+   where app_id = %(app_id)s and fifo and name in (select queue_name from names)
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
-                              dedup_key, trigger_depth, root_execution_id)
+                              dedup_key, group_key, trigger_depth, root_execution_id)
   select n.id, %(app_id)s, n.queue_name, n.payload::jsonb,
          coalesce(n.deliver_after, now() + make_interval(secs => n.delay)), n.priority,
-         coalesce(n.max_attempts, c.retry_max_attempts, 3), n.dedup_key, n.trigger_depth, n.root_execution_id
+         coalesce(n.max_attempts, c.retry_max_attempts, 3), n.dedup_key,
+         case when o.queue_name is null then n.group_key else '' end, n.trigger_depth, n.root_execution_id
     from new n
     left join consumers c using (queue_name)
+    left join ordered o using (queue_name)
    where n.dedup_key is null or n.nth = 1
    -- in the order of the keys: two batches with the same keys would wait for each other otherwise
    order by n.queue_name, n.dedup_key, n.ord
@@ -65,10 +72,10 @@ with acked as (
 ), effects as (
   select e.* from unnest(%(causes)s::uuid[], %(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[],
                          %(delays)s::float8[], %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[],
-                         %(max_attempts)s::int[], %(dedup_keys)s::text[], %(trigger_depths)s::int[],
-                         %(root_execution_ids)s::uuid[])
+                         %(max_attempts)s::int[], %(dedup_keys)s::text[], %(group_keys)s::text[],
+                         %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[])
          with ordinality as e(cause, id, queue_name, payload, delay, deliver_after, priority, max_attempts,
-                              dedup_key, trigger_depth, root_execution_id, ord)
+                              dedup_key, group_key, trigger_depth, root_execution_id, ord)
     join acked a on a.id = e.cause
 ), names as (
   select distinct queue_name from effects
@@ -83,14 +90,20 @@ with acked as (
     from queue_trigger_details d
     join triggers t on t.id = d.trigger_id
    where t.app_id = %(app_id)s and d.queue_name in (select queue_name from names)
+), ordered as (
+  -- all messages of a fifo queue are one group
+  select name as queue_name from queues
+   where app_id = %(app_id)s and fifo and name in (select queue_name from names)
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
-                              dedup_key, trigger_depth, root_execution_id)
+                              dedup_key, group_key, trigger_depth, root_execution_id)
   select e.id, %(app_id)s, e.queue_name, e.payload::jsonb,
          coalesce(e.deliver_after, now() + make_interval(secs => e.delay)), e.priority,
-         coalesce(e.max_attempts, c.retry_max_attempts, 3), e.dedup_key, e.trigger_depth, e.root_execution_id
+         coalesce(e.max_attempts, c.retry_max_attempts, 3), e.dedup_key,
+         case when o.queue_name is null then e.group_key else '' end, e.trigger_depth, e.root_execution_id
     from effects e
     left join consumers c using (queue_name)
+    left join ordered o using (queue_name)
    order by e.queue_name, e.dedup_key, e.ord
   on conflict (app_id, queue_name, dedup_key) where dedup_key is not null do nothing
 ), pause as (
@@ -102,12 +115,19 @@ with acked as (
      select m.id
        from unnest(%(priority_levels)s::smallint[], %(low_waters)s::timestamptz[]) with ordinality as p(prio, low, ord)
       cross join lateral (
-        select id from queue_messages
+        select id from queue_messages c
          -- the scalar sub-query makes the acknowledgement run first: without it competing consumers deadlock
          where (select count(*) from acked) >= 0
            and not (select is_on from pause)
            and app_id = %(app_id)s and queue_name = %(queue_name)s and priority = p.prio
            and claim_token is null and deliver_after <= now() and deliver_after >= p.low
+           -- of a group only the first, and only while none of it is claimed: a retry that waits holds the others up
+           and (group_key is null or not exists (
+             select from queue_messages b
+              where b.app_id = %(app_id)s and b.queue_name = %(queue_name)s and b.group_key = c.group_key
+                -- acknowledged just now, which this statement's snapshot does not show
+                and not (b.id = any(%(ack_ids)s::uuid[]) and b.claim_token = %(ack_token)s)
+                and (b.claim_token is not null or (b.id < c.id and (b.attempt > 0 or b.deliver_after <= now())))))
          order by deliver_after, id
          for update skip locked
          limit %(limit)s) m
@@ -161,7 +181,8 @@ insert into dead_letters (id, app_id, source, op, queue_name, trigger_id, script
 select d.id, d.app_id, 'queue', 'receive', d.queue_name, %(trigger_id)s, %(script_name)s,
        jsonb_build_object('source', 'queue', 'op', 'receive', 'queue', d.queue_name, 'message_id', d.id,
                           'payload', d.payload, 'attempt', d.attempt, 'max_attempts', d.max_attempts,
-                          'enqueued_at', d.enqueued_at, 'priority', d.priority),
+                          'enqueued_at', d.enqueued_at, 'priority', d.priority)
+         || case when d.group_key is null then '{}' else jsonb_build_object('group_key', d.group_key) end,
        'attempts_exhausted', d.error::jsonb, d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id
   from dead d
 returning id;
@@ -198,7 +219,8 @@ with leases as (
   select d.id, d.app_id, 'queue', 'receive', d.queue_name, d.trigger_id, d.script_name,
          jsonb_build_object('source', 'queue', 'op', 'receive', 'queue', d.queue_name, 'message_id', d.id,
                             'payload', d.payload, 'attempt', d.attempt, 'max_attempts', d.max_attempts,
-                            'enqueued_at', d.enqueued_at, 'priority', d.priority),
+                            'enqueued_at', d.enqueued_at, 'priority', d.priority)
+           || case when d.group_key is null then '{}' else jsonb_build_object('group_key', d.group_key) end,
          'lease_expired',
          jsonb_build_object('type', 'LeaseExpired', 'message',
                             'the lease ran out on the last attempt: the node died, or the handler held it for too long'),

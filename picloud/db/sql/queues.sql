@@ -42,5 +42,41 @@ update queues set paused_at = coalesce(paused_at, now()) where app_id = %(app_id
 -- name: resume_queue
 update queues set paused_at = null where app_id = %(app_id)s and name = %(name)s returning name;
 
+-- name: lock_queue
+-- The rules of a queue, held until the transaction ends: its claims go one after the other.
+select max_in_flight, rate_per_second from queues where app_id = %(app_id)s and name = %(name)s for no key update;
+
+-- name: count_claimed
+select count(*)::int from queue_messages
+ where app_id = %(app_id)s and queue_name = %(name)s and claim_token is not null and not id = any(%(done)s::uuid[]);
+
+-- name: refill_rate
+-- What the rate allows now: a second's worth at most, in whole messages from 1 on.
+insert into queue_rates as r (app_id, name, tokens, at)
+values (%(app_id)s, %(name)s, greatest(%(rate)s::real, 1), clock_timestamp())
+on conflict (app_id, name) do update
+   set tokens = least(greatest(%(rate)s::real, 1),
+                      r.tokens + %(rate)s::real * greatest(0, extract(epoch from clock_timestamp() - r.at)::real)),
+       at = clock_timestamp()
+returning tokens;
+
+-- name: spend_rate
+update queue_rates set tokens = tokens - %(count)s where app_id = %(app_id)s and name = %(name)s;
+
+-- name: change_queue
+update queues
+   set fifo = %(fifo)s, max_in_flight = %(max_in_flight)s, rate_per_second = %(rate_per_second)s
+ where app_id = %(app_id)s and name = %(name)s
+returning name;
+
+-- name: regroup_messages
+-- Messages that were sent before the queue became, or stopped being, fifo.
+update queue_messages set group_key = case when %(fifo)s then '' end
+ where app_id = %(app_id)s and queue_name = %(name)s
+   and case when %(fifo)s then group_key is distinct from '' else group_key = '' end;
+
+-- name: get_rules
+select fifo, max_in_flight, rate_per_second from queues where app_id = %(app_id)s and name = %(name)s;
+
 -- name: ensure_queue
 insert into queues (app_id, name) values (%(app_id)s, %(name)s) on conflict do nothing;

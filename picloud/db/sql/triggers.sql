@@ -33,15 +33,17 @@ returning d.trigger_id;
 select concat_ws('/',
   (select concat_ws(':', count(*), sum(xmin::text::bigint)) from triggers where kind = 'queue'),
   (select concat_ws(':', count(*), sum(xmin::text::bigint)) from scripts),
+  (select concat_ws(':', count(*), sum(xmin::text::bigint)) from queues),
   (select concat_ws(':', count(*), sum(xmin::text::bigint)) from apps)) as fingerprint;
 
 -- name: list_queue_triggers
 -- Queue triggers of one app, or of all; the roster asks for all that are enabled.
 select t.id, t.app_id, a.name as app_name, t.script_id, s.name as script_name, s.version as script_version,
        d.queue_name, t.enabled, d.visibility_timeout_secs, t.retry_max_attempts, t.retry_backoff, t.retry_base_ms,
-       d.batch_size, d.concurrency, d.last_fired_at, t.created_at, t.updated_at
+       d.batch_size, d.concurrency, d.last_fired_at, t.created_at, t.updated_at, q.max_in_flight, q.rate_per_second
   from triggers t
   join queue_trigger_details d on d.trigger_id = t.id
+  left join queues q on q.app_id = t.app_id and q.name = d.queue_name
   join apps a on a.id = t.app_id
   join scripts s on s.id = t.script_id
  where (%(app_id)s::uuid is null or t.app_id = %(app_id)s::uuid)
