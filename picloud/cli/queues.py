@@ -128,7 +128,7 @@ def _row(queue: Mapping[str, Any]) -> dict[str, str]:
     script = "-" if consumer is None else consumer["script"] + ("" if consumer["enabled"] else " (disabled)")
     return {
         "app": queue["app"],
-        "name": queue["name"] + (" (paused)" if queue["paused_at"] else ""),
+        "name": queue["name"] + (" (paused)" if queue.get("paused_at") else ""),
         **counts,
         "oldest": show_seconds(queue["oldest_ready_age_secs"]),
         "consumer": script,

@@ -26,7 +26,13 @@ def results() -> dict[str, dict[str, Any]]:
     """What became of each script."""
     with ThreadPoolExecutor(WORKERS) as pool:
         shares = pool.map(run_share, [list(ATTACKS.values())[at::WORKERS] for at in range(WORKERS)])
-    return {name: found for share in shares for name, found in share.items()}
+    found = {name: entry for share in shares for name, entry in share.items()}
+    for _ in range(2):
+        # on a machine that is busy with other things; what a script does itself, it does again
+        late = [ATTACKS[name] for name, entry in found.items() if entry.get("late", 0) >= WORST_STALL]
+        for path in late:
+            found |= run_share([path])
+    return found
 
 
 def run_share(paths: list[Path]) -> dict[str, dict[str, Any]]:

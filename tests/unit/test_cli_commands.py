@@ -48,8 +48,8 @@ def listing(*items: Any) -> tuple[int, Any]:
     return 200, {"items": list(items), "next_cursor": None}
 
 
-def run(node: ScriptedNode, *args: str) -> Ran:
-    return run_cli(*args, *node.options())
+def run(node: ScriptedNode, *args: str, stdin: str = "") -> Ran:
+    return run_cli(*args, *node.options(), stdin=stdin.encode())
 
 
 def asked(node: ScriptedNode) -> list[tuple[str, str, Any]]:
@@ -206,7 +206,8 @@ def test_deploy_sends_the_folder_and_shows_the_diff(node: ScriptedNode, app_dir:
     assert ran.out.splitlines() == ["+ script  triage", "- trigger mail", "shop: 1 created, 1 deleted"]
     assert node.requests[0].body == {
         "scripts": {"triage": "def handle(event, ctx):\n    return 'ä'\n"},
-        "triggers": {"queue": [{"queue": "orders", "script": "triage", "batch_size": 7}]},
+        "triggers": {"queue": [{"queue": "orders", "script": "triage", "batch_size": 7}], "http": []},
+        "http_hosts": [],
         "dry_run": False,
     }
 
@@ -318,3 +319,31 @@ def test_watch_prints_one_line_of_json_after_the_other_until_the_node_goes(node:
     assert ran.code == 1
     assert [json.loads(line) for line in ran.out.splitlines()] == [TREE, TREE]
     assert json.loads(ran.err)["detail"] == "the node is going"
+
+
+def test_queue_is_paused_resumed_and_purged(node: ScriptedNode) -> None:
+    for what in ("pause", "resume"):
+        node.answers[f"POST /apps/shop/queues/orders/{what}"] = (200, {})
+    node.answers["POST /apps/shop/queues/orders/purge"] = (200, {"purged": 12})
+    assert "paused orders of shop" in run(node, "queues", "pause", "shop", "orders").out
+    assert run(node, "queues", "resume", "shop", "orders").out == "resumed orders of shop\n"
+    refused = run(node, "queues", "purge", "shop", "orders", "--state", "ready", stdin="mail\n")
+    assert (refused.code, "nothing was dropped" in refused.err) == (2, True)
+    assert len(node.requests) == 2
+    purged = run(node, "queues", "purge", "shop", "orders", "--state", "ready", stdin="orders\n")
+    assert purged.out.endswith("dropped 12 ready messages of orders\n")
+    assert node.requests[-1].body == {"state": "ready"}
+    assert run(node, "queues", "purge", "shop", "orders", "--state", "dead", "--yes").code == 0
+
+
+def test_secret_is_read_from_standard_input_and_never_shown(node: ScriptedNode) -> None:
+    node.answers["PUT /apps/shop/secrets/key"] = (204, None)
+    node.answers["GET /apps/shop/secrets"] = listing({"name": "key", "updated_at": "2026-12-01T12:00:00Z"})
+    node.answers["DELETE /apps/shop/secrets/key"] = (204, None)
+    set_ = run(node, "secrets", "set", "shop", "key", stdin="s3cret\n")
+    assert set_.out == "set key of shop\n"
+    assert node.requests[0].body == {"value": "s3cret"}
+    listed = run(node, "secrets", "list", "shop")
+    assert "key" in listed.out
+    assert "s3cret" not in set_.out + set_.err + listed.out
+    assert run(node, "secrets", "delete", "shop", "key").out == "deleted key of shop\n"

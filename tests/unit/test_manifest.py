@@ -36,7 +36,7 @@ def write_app(tmp_path: Path) -> WriteApp:
 def test_without_a_scripts_table_every_python_file_is_a_script_named_by_its_stem(write_app: WriteApp) -> None:
     folder = write_app(MINIMAL, triage=HANDLER, score=HANDLER + "# two\n")
     manifest = load_manifest(folder)
-    assert manifest == Manifest("shop", {"score": HANDLER + "# two\n", "triage": HANDLER}, (), folder)
+    assert manifest == Manifest("shop", {"score": HANDLER + "# two\n", "triage": HANDLER}, folder=folder)
 
 
 def test_a_scripts_table_names_the_files_and_leaves_the_others_out(write_app: WriteApp) -> None:
@@ -72,6 +72,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(write_app: WriteApp) -
     assert load_manifest(folder).scripts == {"triage": HANDLER}
 
 
+ROUTE = '[[triggers.http]]\npath = "/a"\nscript = "triage"\n'
 TRIGGER = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\n'
 
 
@@ -83,7 +84,7 @@ TRIGGER = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\n'
         (b'[app]\nname = "\xff"\n', "picloud.toml is not UTF-8 text: line 2: invalid start byte"),
         ("[app]\nname = 3\n", "app.name: app: invalid name of type int"),
         ('[app]\nname = "My App"\n', "app.name: app: invalid name 'My App' (a lower-case letter"),
-        ('[app]\nname = "shop"\nversion = 2\n', "app.version: unknown key (known: name)"),
+        ('[app]\nname = "shop"\nversion = 2\n', "app.version: unknown key (known: name, http_hosts)"),
         ('app = "shop"\n', "app: must be a table: write [app], not 'shop'"),
         (MINIMAL + "[trigger]\n", "trigger: unknown key (did you mean 'triggers'?)"),
         (MINIMAL + "[triggers.queue]\n", "triggers.queue: must be a list of tables: write [[triggers.queue]]"),
@@ -112,6 +113,14 @@ TRIGGER = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\n'
         (MINIMAL + '[scripts]\ntriage = "/etc/passwd"\n', "scripts.triage: '/etc/passwd' is outside the app's folder"),
         (MINIMAL + "[scripts]\ntriage = 7\n", 'scripts.triage: must be a file name such as "triage.py", not 7'),
         (MINIMAL + '[scripts]\n"a b" = "triage.py"\n', "script: invalid name 'a b'"),
+        ('[app]\nname = "shop"\nhttp_hosts = "x"\n', "app.http_hosts: must be a list of hosts, not 'x'"),
+        ('[app]\nname = "shop"\nhttp_hosts = ["http://x/"]\n', "app.http_hosts[0]: must be a host such as"),
+        (MINIMAL + ROUTE + 'method = "GOT"\n', "triggers.http[0].method: must be one of GET, HEAD"),
+        (MINIMAL + ROUTE.replace("/a", "a"), "triggers.http[0].path: route: the path must begin with '/'"),
+        (MINIMAL + ROUTE.replace("triage", "none"), "triggers.http[0].script: no script 'none'"),
+        (MINIMAL + ROUTE + "enabled = 1\n", "triggers.http[0].enabled: must be true or false, not 1"),
+        (MINIMAL + ROUTE + ROUTE, "triggers.http[1].path: POST /a is bound already: triggers.http[0]"),
+        (MINIMAL + "[[triggers.http]]\npath = '/a'\n", "triggers.http[0].script: missing"),
         (MINIMAL + '[scripts]\ntriage = "."\n', "cannot be read: Is a directory"),
     ],
 )
