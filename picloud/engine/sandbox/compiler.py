@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import threading
 import warnings
@@ -27,6 +28,8 @@ from picloud.types import Fault
 
 SDK_MODULE: Final = "picloud.sdk"
 SDK_NAMES: Final = frozenset("queue invoke invoke_async retry log kv secrets http Response SDK_VERSION".split())
+_FOUND_NAMES: Final = frozenset([*dir(builtins), "LimitError", "dataclass"])
+"""Names that a script finds without binding them, besides those of the SDK."""
 _MAX_LITERAL_BITS: Final = 64 * 1024
 
 
@@ -41,7 +44,7 @@ class CompiledScript:
     """Unique for name and source: by it a traceback's lines are told to be the author's."""
     code: CodeType = field(repr=False)
     methods: frozenset[str] = field(repr=False)
-    """Names of the methods it calls."""
+    """Names of the methods that it calls by their table."""
 
 
 def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NAMES) -> CompiledScript:
@@ -50,9 +53,8 @@ def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NA
     filename = f"<script {name} {digest[:12]}>"
     try:
         tree = _parse(source, name, filename)
-        policy = Policy(
-            {**{module: offered_names(facade) for module, facade in MODULES.items()}, SDK_MODULE: sdk_names}
-        )
+        importable = {**{module: offered_names(facade) for module, facade in MODULES.items()}, SDK_MODULE: sdk_names}
+        policy = Policy(tree, importable, _FOUND_NAMES | sdk_names)
         tree = policy.visit(tree)
         if policy.faults:
             raise ScriptInvalid(name, sorted(set(policy.faults), key=lambda f: (f.line, f.column, f.message)))
@@ -61,7 +63,7 @@ def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NA
         raise _refusal(name, error.lineno or 0, error.msg, error.offset or 0) from None
     except (RecursionError, MemoryError, ValueError):
         raise _refusal(name, 0, "the source is too complex: split it into smaller functions") from None
-    return CompiledScript(name, source, digest, filename, _module_code(code), frozenset(policy.methods))
+    return CompiledScript(name, source, digest, filename, _module_code(code), frozenset(policy.shortcuts.tables))
 
 
 def hash_source(source: str) -> str:

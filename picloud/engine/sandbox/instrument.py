@@ -103,13 +103,14 @@ def _is_declaration(statement: ast.stmt) -> bool:
 
 
 def _bound_names(body: list[ast.stmt]) -> set[str]:
-    """Every name that the module's own code binds."""
+    """Every name that the module's own code binds; what a shortcut keeps stays local."""
     names: set[str] = set()
     stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
+            if node.id[:1] != "_" or node.id == "_":
+                names.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
             stack.extend(node.decorator_list)

@@ -90,6 +90,6 @@ def is_simple(node: ast.expr) -> bool:
     return isinstance(node, ast.Name | ast.Constant)
 
 
-def again(node: ast.expr) -> ast.expr:
+def copied(node: ast.expr) -> ast.expr:
     """Return a copy of a simple node."""
     return load(node.id) if isinstance(node, ast.Name) else constant(node.value)  # type: ignore[attr-defined]
