@@ -98,6 +98,14 @@ def test_steady_names_are_those_of_the_function_itself() -> None:
 
 
 SAME = {
+    "built-in functions as values": (
+        "try:\n    raise KeyError('k')\nexcept (ValueError, KeyError):\n    x = [int, str, len][2]('abc')\n"
+        "return [x, [f('1') for f in (int, str, float)], not len, int in {int: 1}, list(map(str, [1]))]"
+    ),
+    "built-in functions do not compute": (
+        "r = []\nfor f in (lambda: len[0], lambda: len + len, lambda: len * 2, lambda: -len, lambda: len % (1,)):\n"
+        "    try:\n        r.append(f())\n    except TypeError:\n        r.append('no')\nreturn r"
+    ),
     "comprehension shadows": "x = 5\nfound = [x * 2 for x in ['a', 'b']]\nreturn [found, x * 2]",
     "comprehension in class": (
         "class A:\n    x = [1]\n    y = [x for x in x]\n    z = x + [len(y)]\nreturn [A.x, A.y, A.z]"

@@ -11,7 +11,6 @@ from typing import Final
 from picloud.engine.sandbox.attributes import ATTRIBUTES, DIRECT
 from picloud.engine.sandbox.kinds import Kind
 from picloud.engine.sandbox.limits import CHARGE_FROM
-from picloud.engine.sandbox.scopes import Scopes
 from picloud.engine.sandbox.shortcuts import Shortcuts, is_atomic, less, short_text
 from picloud.engine.sandbox.syntax_tree import call, copied, is_type, load, store
 
@@ -43,11 +42,7 @@ _MISSING: Final = object()
 
 
 class CallShortcuts(Shortcuts):
-    """What can be said shorter of calls. `tables` collects the names of methods whose table is used."""
-
-    def __init__(self, scopes: Scopes) -> None:
-        super().__init__(scopes)
-        self.tables: set[str] = set()
+    """What can be said shorter of calls."""
 
     def method(
         self, receiver: ast.expr, kind: Kind | None, name: str, node: ast.Call, kinds: Sequence[Kind | None]
@@ -109,7 +104,6 @@ class CallShortcuts(Shortcuts):
         self, first: ast.expr, again: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]
     ) -> ast.Call:
         """`table[type(receiver)](receiver, …)`."""
-        self.tables.add(name)
         method = ast.Subscript(load(f"_m_{name}_"), call("_type_", first), ast.Load())
         return ast.Call(method, [again, *args], keywords)
 

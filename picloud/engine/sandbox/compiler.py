@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import hashlib
 import threading
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import partial
 from types import CodeType
 from typing import Final
 
+from picloud.engine.sandbox.binding import Binding
 from picloud.engine.sandbox.facade import offered_names
 from picloud.engine.sandbox.instrument import FLAG, MODULE, Ticks, enclose
 from picloud.engine.sandbox.limits import (
@@ -21,6 +22,7 @@ from picloud.engine.sandbox.limits import (
     MAX_SOURCE_NODES,
 )
 from picloud.engine.sandbox.modules import MODULES
+from picloud.engine.sandbox.namespace import BUILTINS, find_constant
 from picloud.engine.sandbox.policy import Policy
 from picloud.engine.sandbox.syntax_tree import children
 from picloud.errors import ScriptInvalid
@@ -28,8 +30,6 @@ from picloud.types import Fault
 
 SDK_MODULE: Final = "picloud.sdk"
 SDK_NAMES: Final = frozenset("queue invoke invoke_async retry log kv secrets http Response SDK_VERSION".split())
-_FOUND_NAMES: Final = frozenset([*dir(builtins), "LimitError", "dataclass"])
-"""Names that a script finds without binding them, besides those of the SDK."""
 _MAX_LITERAL_BITS: Final = 64 * 1024
 
 
@@ -43,8 +43,6 @@ class CompiledScript:
     filename: str
     """Unique for name and source: by it a traceback's lines are told to be the author's."""
     code: CodeType = field(repr=False)
-    methods: frozenset[str] = field(repr=False)
-    """Names of the methods that it calls by their table."""
 
 
 def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NAMES) -> CompiledScript:
@@ -54,16 +52,24 @@ def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NA
     try:
         tree = _parse(source, name, filename)
         importable = {**{module: offered_names(facade) for module, facade in MODULES.items()}, SDK_MODULE: sdk_names}
-        policy = Policy(tree, importable, _FOUND_NAMES | sdk_names)
+        policy = Policy(tree, importable, frozenset(BUILTINS) | sdk_names)
         tree = policy.visit(tree)
         if policy.faults:
             raise ScriptInvalid(name, sorted(set(policy.faults), key=lambda f: (f.line, f.column, f.message)))
-        code = compile(enclose(Ticks().visit(tree)), filename, "exec", dont_inherit=True)
+        binding = Binding(partial(find_constant, policy.scopes.reader.is_builtin))
+        code = binding.apply(_compile(enclose(Ticks(binding).visit(tree)), filename))
     except SyntaxError as error:
         raise _refusal(name, error.lineno or 0, error.msg, error.offset or 0) from None
     except (RecursionError, MemoryError, ValueError):
         raise _refusal(name, 0, "the source is too complex: split it into smaller functions") from None
-    return CompiledScript(name, source, digest, filename, _module_code(code), frozenset(policy.shortcuts.tables))
+    return CompiledScript(name, source, digest, filename, _module_code(code))
+
+
+def _compile(tree: ast.Module, filename: str) -> CodeType:
+    with warnings.catch_warnings():
+        # a text that stands for a guard is called
+        warnings.simplefilter("ignore")
+        return compile(tree, filename, "exec", dont_inherit=True)
 
 
 def hash_source(source: str) -> str:

@@ -107,7 +107,7 @@ class Expressions(RestrictingNodeTransformer):
             if function.id == "len" and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
                 node.func = placed(load("_len_"), function)
             elif function.id in ("set", "dict", "list") and not node.args:
-                node.func = placed(load(f"_t_{function.id}_"), function)
+                node.func = placed(load(f"_{function.id}_"), function)
         return node
 
     # Items and slices.

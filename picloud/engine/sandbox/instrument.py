@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from picloud.engine.sandbox.binding import Binding
 from picloud.engine.sandbox.syntax_tree import LEAVES, call, children, load, place_all, placed, visit_children
 
 FLAG = "_stop_"
@@ -18,16 +19,17 @@ MODULE = "_module_"
 class Ticks(ast.NodeTransformer):
     """Put a tick at the start of functions, lambdas, loop bodies, comprehension steps, handlers and finally blocks.
 
-    The last pass: it also gives a place to every node that has none yet, that of the node above it.
+    The last pass: it also gives a place to every node that has none yet, that of the node above it, and binds names.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, binding: Binding) -> None:
+        self._binding = binding
         self._above: ast.AST = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
 
     def visit(self, node: ast.AST) -> Any:
         placed(node, self._above)
         if type(node) in LEAVES:
-            return node
+            return self._binding.replace(node) if type(node) is ast.Name and node.id[0] == "_" else node
         above = self._above
         if "lineno" in node.__dict__:
             self._above = node
@@ -38,6 +40,17 @@ class Ticks(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         return visit_children(self, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if type(node.func) is ast.Name:
+            # only where it is called: what is computed from two constants, the compiler computes
+            node.func = self._binding.replace(placed(node.func, node))
+        return self.generic_visit(node)
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        placed(node.cls, node)  # stays a name: syntax takes nothing else here
+        return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
