@@ -10,7 +10,7 @@ import pytest
 
 from picloud.engine.sandbox import LimitError, Limits, Meter, Watchdog, compile_script, run_script
 from picloud.engine.sandbox.kinds import FLOAT, LIST, STR, Kind
-from picloud.engine.sandbox.scopes import Scopes
+from picloud.engine.sandbox.scopes import Scopes, all_nodes
 
 
 def handler(body: str) -> str:
@@ -33,7 +33,7 @@ def run(body: str) -> Any:
 def kinds_in(body: str) -> dict[str, Kind]:
     """Return the kinds of a function's names."""
     tree = ast.parse(f"def f(a):\n{indent(dedent(body).strip(), '    ')}")
-    scopes = Scopes(tree, frozenset())
+    scopes = Scopes(all_nodes(tree), frozenset())
     with scopes.function(tree.body[0]):  # type: ignore[arg-type]
         return dict(scopes._stack[-1].kinds)
 
@@ -92,7 +92,7 @@ def test_name_that_something_else_may_bind_has_no_kind(body: str) -> None:
 
 def test_steady_names_are_those_of_the_function_itself() -> None:
     tree = ast.parse("def f(a):\n b = 1\n def g():\n  nonlocal b\n  b = c\n return a, b, c")
-    scopes = Scopes(tree, frozenset())
+    scopes = Scopes(all_nodes(tree), frozenset())
     with scopes.function(tree.body[0]):  # type: ignore[arg-type]
         assert [scopes.is_steady(ast.Name(name, ast.Load())) for name in "abc"] == [True, False, False]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
+from typing import Any, Final
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
@@ -13,6 +13,7 @@ from picloud.engine.sandbox.scopes import Scopes
 from picloud.engine.sandbox.shortcuts import is_atomic, needs_no_guard
 from picloud.engine.sandbox.syntax_tree import (
     N,
+    Visitor,
     call,
     constant,
     copied,
@@ -20,7 +21,6 @@ from picloud.engine.sandbox.syntax_tree import (
     is_type,
     load,
     placed,
-    visit_children,
 )
 
 SIGNS: Final[dict[type[ast.operator], str]] = {
@@ -38,14 +38,18 @@ HIDDEN_CALLS: Final = frozenset(
 READABLE_DUNDERS: Final = frozenset({"__name__"})
 
 
-class Expressions(RestrictingNodeTransformer):
+class Expressions(Visitor, RestrictingNodeTransformer):
     """Rewrites expressions, with what `scopes` and `shortcuts` know of the place."""
 
     scopes: Scopes
     shortcuts: CallShortcuts
 
+    def generic_visit(self, node: ast.AST) -> Any:
+        """Refuse what has no rule, as the base class does."""
+        return RestrictingNodeTransformer.generic_visit(self, node)
+
     def node_contents_visit(self, node: N) -> N:
-        return visit_children(self, node)
+        return self.visit_below(node)
 
     # Names and attributes.
 

@@ -10,13 +10,15 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
 from picloud.engine.sandbox.call_shortcuts import CallShortcuts
 from picloud.engine.sandbox.class_model import ALLOWED_METHODS
 from picloud.engine.sandbox.expressions import SIGNS, Expressions
 from picloud.engine.sandbox.kinds import STR
 from picloud.engine.sandbox.scopes import Scopes
 from picloud.engine.sandbox.shortcuts import needs_no_guard
-from picloud.engine.sandbox.syntax_tree import call, children, constant, copied, load, placed, store
+from picloud.engine.sandbox.syntax_tree import Visitor, call, children, constant, copied, load, placed, store
 from picloud.types import Fault
 
 RESERVED_NAMES: Final = frozenset({"printed", "builtins", "breakpoint"})
@@ -36,12 +38,15 @@ _NO_GUARD_IN_PLACE: Final = (ast.Div, ast.RShift)
 
 
 class Policy(Expressions):
-    """One pass over one script, `tree`. `faults` holds all that is wrong."""
+    """One pass over one script. `nodes` are all of it, the module first; `faults` holds all that is wrong."""
 
-    def __init__(self, tree: ast.Module, importable: Mapping[str, frozenset[str]], foreign: frozenset[str]) -> None:
-        super().__init__([], [], {})
+    def __init__(self, nodes: list[ast.AST], importable: Mapping[str, frozenset[str]], foreign: frozenset[str]) -> None:
+        Visitor.__init__(self)
+        RestrictingNodeTransformer.__init__(self, [], [], {})
         self.faults: list[Fault] = []
-        self.scopes = Scopes(tree, foreign)
+        self._present = frozenset(map(type, nodes))
+        """Types of nodes in the script: what is not there need not be searched for."""
+        self.scopes = Scopes(nodes, foreign)
         self.shortcuts = CallShortcuts(self.scopes)
         self._importable = importable
         self._in_class = [False]
@@ -93,7 +98,9 @@ class Policy(Expressions):
                 for b in (target.slice.lower, target.slice.upper, target.slice.step)
             ]
             return placed(ast.Expr(call("_setslice_", self.visit(target.value), *bounds, self.visit(node.value))), node)
-        unpacks = any(isinstance(part, ast.Starred) for t in node.targets for part in ast.walk(t))
+        unpacks = ast.Starred in self._present and any(
+            isinstance(part, ast.Starred) for t in node.targets for part in ast.walk(t)
+        )
         node = self.node_contents_visit(node)
         if unpacks:
             node.value = placed(call("_star_", node.value), node.value)
@@ -198,7 +205,7 @@ class Policy(Expressions):
         node.returns = None
         if getattr(node, "type_params", None):
             self.error(node, "type parameters are not available")
-        yields = _own_yields(node)
+        yields = self._has_yields() and _own_yields(node)
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)
         self._in_class.append(False)
@@ -210,9 +217,12 @@ class Policy(Expressions):
             node.decorator_list.append(placed(load("_returning_" if returns else "_generator_"), node))
         return node
 
+    def _has_yields(self) -> bool:
+        return not self._present.isdisjoint((ast.Yield, ast.YieldFrom))
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         self._check_arguments(node)
-        if any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(node.body)):
+        if self._has_yields() and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(node.body)):
             self.error(node, "yield in a lambda is not available")
         node.args = self.visit(node.args)
         self._in_class.append(False)

@@ -15,8 +15,16 @@ from typing import Final
 from picloud.engine.sandbox.kinds import Counted, Kind, Reader, solve
 from picloud.engine.sandbox.syntax_tree import children
 
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_COMPREHENSIONS: Final = frozenset([ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp])
+
+_NAMED: Final[dict[type, str]] = {
+    ast.FunctionDef: "name", ast.ClassDef: "name", ast.alias: "asname", ast.ExceptHandler: "name", ast.MatchAs: "name",
+    ast.MatchStar: "name", ast.MatchMapping: "rest",
+}  # fmt: skip
+"""Nodes that bind a name which is no node of its own."""
+_BINDERS: Final = frozenset(
+    [*_NAMED, ast.Name, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.Global, ast.Nonlocal]
+)
 
 
 class Scope:
@@ -33,10 +41,12 @@ class Scope:
 class Scopes:
     """The scopes around the place where the policy is."""
 
-    def __init__(self, tree: ast.Module, foreign: frozenset[str]) -> None:
-        """`foreign` are the names that a script finds although it did not bind them."""
-        self._bound_somewhere = _names_bound_in(tree)
-        self._shared = _names_with_two_binders(tree)
+    def __init__(self, nodes: list[ast.AST], foreign: frozenset[str]) -> None:
+        """`nodes` are all of a script, the module first; `foreign` the names that it finds without binding them."""
+        tree = nodes[0]
+        assert isinstance(tree, ast.Module)
+        self._bound_somewhere = frozenset(_names_bound_by(nodes))
+        self._shared = frozenset(_names_with_two_binders(nodes))
         self.reader = Reader(self._look_up, self._is_builtin)
         self._stack: list[Scope] = []
         self._stack.append(self._solve(tree.body, [], foreign, steady=False))
@@ -79,7 +89,7 @@ class Scopes:
     @contextmanager
     def comprehension(self, node: ast.AST) -> Iterator[None]:
         """Enter a comprehension."""
-        names = frozenset(_stores(node))
+        names = frozenset(_names_bound_by(all_nodes(node)))
         self._stack.append(Scope(names, {}, steady=True, has_temporaries=False))
         self._without_temporaries += 1
         yield
@@ -129,14 +139,16 @@ class _Bindings:
         stack: list[ast.AST] = list(body)
         while stack:
             node = stack.pop()
-            self._take(node)
-            if isinstance(node, ast.FunctionDef):
-                stack += [*node.decorator_list, *children(node.args)]
-            elif isinstance(node, ast.Lambda):
-                stack += children(node.args)
-            elif isinstance(node, ast.ClassDef):
-                stack += [*node.decorator_list, *node.bases]
-            elif not isinstance(node, _COMPREHENSIONS):
+            kind = type(node)
+            if kind in _BINDERS:
+                self._take(node)
+            if kind is ast.FunctionDef:
+                stack += [*node.decorator_list, node.args]  # type: ignore[attr-defined]
+            elif kind is ast.Lambda:
+                stack.append(node.args)  # type: ignore[attr-defined]
+            elif kind is ast.ClassDef:
+                stack += [*node.decorator_list, *node.bases]  # type: ignore[attr-defined]
+            elif kind not in _COMPREHENSIONS:
                 stack += children(node)
         self.names |= self.unknown | set(self.values)
 
@@ -156,7 +168,8 @@ class _Bindings:
         elif isinstance(node, ast.Global | ast.Nonlocal):
             self.elsewhere.update(node.names)
         else:
-            self.unknown.update(_other_names(node))
+            name = _other_name(node) if type(node) in _NAMED else None
+            self.unknown.update([] if name is None else [name])
 
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
@@ -182,44 +195,39 @@ class _Bindings:
             self._bind(target, Counted(function, bounds[:2]))
 
 
-def _other_names(node: ast.AST) -> list[str]:
-    """Names that a node binds without a Name of its own."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.alias):
-        return [node.asname or node.name.split(".")[0]]
-    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-        return [node.name] if node.name else []
-    if isinstance(node, ast.MatchMapping):
-        return [node.rest] if node.rest else []
-    return []
+def all_nodes(tree: ast.AST) -> list[ast.AST]:
+    """Return a node and all below it."""
+    found = [tree]
+    for node in found:
+        found += children(node)
+    return found
 
 
-def _stores(tree: ast.AST) -> Iterator[str]:
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        yield from _other_names(node)
-        stack += children(node)
+def _names_bound_by(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        kind = type(node)
+        if kind is ast.Name:
+            if type(node.ctx) is not ast.Load:  # type: ignore[attr-defined]
+                yield node.id  # type: ignore[attr-defined]
+        elif kind is ast.arg:
+            yield node.arg  # type: ignore[attr-defined]
+        elif kind in _NAMED:
+            name = _other_name(node)
+            if name is not None:
+                yield name
 
 
-def _names_bound_in(tree: ast.Module) -> frozenset[str]:
-    return frozenset(_stores(tree))
+def _other_name(node: ast.AST) -> str | None:
+    name: str | None = getattr(node, _NAMED[type(node)])
+    if name is None and isinstance(node, ast.alias):
+        return node.name.split(".")[0]
+    return name
 
 
-def _names_with_two_binders(tree: ast.Module) -> frozenset[str]:
+def _names_with_two_binders(nodes: list[ast.AST]) -> Iterator[str]:
     """Names that more than their own scope may bind: global, nonlocal, and targets of assignment expressions."""
-    found: set[str] = set()
-    stack: list[ast.AST] = [tree]
-    while stack:
-        node = stack.pop()
+    for node in nodes:
         if isinstance(node, ast.Global | ast.Nonlocal):
-            found.update(node.names)
+            yield from node.names
         elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
-            found.add(node.target.id)
-        stack += children(node)
-    return frozenset(found)
+            yield node.target.id
