@@ -1,9 +1,10 @@
 """The sandbox: compiles and runs untrusted Python in the current thread.
 
-Reader's map: `policy` and `expressions` say what a script may contain; `instrument` puts the ticks; `compiler` ties
-them together. `namespace` is what a script finds at run time, `modules` what it may import; `attributes`, `operators`,
-`sizes` and `text` are the guards. `meter`, `watchdog` and `stops` end what runs for too long. `running`, `exporting`
-and `reporting` are the way in and out.
+Reader's map: `policy` and `expressions` say what a script may contain and where a guard stands; `kinds`, `scopes`,
+`shortcuts` and `call_shortcuts` leave guards out where they have nothing to do; `instrument` puts the ticks, `binding`
+the guards into the code; `compiler` ties them together. `namespace` is what a script finds at run time, `modules` what
+it may import; `attributes`, `operators`, `sizes` and `text` are the guards. `meter`, `watchdog` and `stops` end what
+runs for too long. `running`, `exporting` and `reporting` are the way in and out.
 """
 
 from picloud.engine.sandbox.compiler import SDK_NAMES, CompileCache, CompiledScript, compile_script

@@ -8,9 +8,11 @@ import threading
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import partial
 from types import CodeType
 from typing import Final
 
+from picloud.engine.sandbox.binding import Binding
 from picloud.engine.sandbox.facade import offered_names
 from picloud.engine.sandbox.instrument import FLAG, MODULE, Ticks, enclose
 from picloud.engine.sandbox.limits import (
@@ -20,6 +22,7 @@ from picloud.engine.sandbox.limits import (
     MAX_SOURCE_NODES,
 )
 from picloud.engine.sandbox.modules import MODULES
+from picloud.engine.sandbox.namespace import BUILTINS, find_constant
 from picloud.engine.sandbox.policy import Policy
 from picloud.engine.sandbox.syntax_tree import children
 from picloud.errors import ScriptInvalid
@@ -27,6 +30,7 @@ from picloud.types import Fault
 
 SDK_MODULE: Final = "picloud.sdk"
 SDK_NAMES: Final = frozenset("queue invoke invoke_async retry log kv secrets http Response SDK_VERSION".split())
+_WITH_USE: Final = frozenset([ast.Name, ast.Attribute, ast.Subscript, ast.Starred, ast.List, ast.Tuple])
 _MAX_LITERAL_BITS: Final = 64 * 1024
 
 
@@ -40,8 +44,6 @@ class CompiledScript:
     filename: str
     """Unique for name and source: by it a traceback's lines are told to be the author's."""
     code: CodeType = field(repr=False)
-    methods: frozenset[str] = field(repr=False)
-    """Names of the methods it calls."""
 
 
 def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NAMES) -> CompiledScript:
@@ -49,19 +51,26 @@ def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NA
     digest = hash_source(source)
     filename = f"<script {name} {digest[:12]}>"
     try:
-        tree = _parse(source, name, filename)
-        policy = Policy(
-            {**{module: offered_names(facade) for module, facade in MODULES.items()}, SDK_MODULE: sdk_names}
-        )
-        tree = policy.visit(tree)
+        nodes = _parse(source, name, filename)
+        importable = {**{module: offered_names(facade) for module, facade in MODULES.items()}, SDK_MODULE: sdk_names}
+        policy = Policy(nodes, importable, frozenset(BUILTINS) | sdk_names)
+        tree = policy.visit(nodes[0])
         if policy.faults:
             raise ScriptInvalid(name, sorted(set(policy.faults), key=lambda f: (f.line, f.column, f.message)))
-        code = compile(enclose(Ticks().visit(tree)), filename, "exec", dont_inherit=True)
+        binding = Binding(partial(find_constant, policy.scopes.reader.is_builtin))
+        code = binding.apply(_compile(enclose(Ticks(binding).visit(tree)), filename))
     except SyntaxError as error:
         raise _refusal(name, error.lineno or 0, error.msg, error.offset or 0) from None
     except (RecursionError, MemoryError, ValueError):
         raise _refusal(name, 0, "the source is too complex: split it into smaller functions") from None
-    return CompiledScript(name, source, digest, filename, _module_code(code), frozenset(policy.methods))
+    return CompiledScript(name, source, digest, filename, _module_code(code))
+
+
+def _compile(tree: ast.Module, filename: str) -> CodeType:
+    with warnings.catch_warnings():
+        # a text that stands for a guard is called
+        warnings.simplefilter("ignore")
+        return compile(tree, filename, "exec", dont_inherit=True)
 
 
 def hash_source(source: str) -> str:
@@ -105,8 +114,11 @@ def _refusal(name: str, line: int, message: str, column: int = 0) -> ScriptInval
     return ScriptInvalid(name, [Fault(line, column, message)])
 
 
-def _parse(source: str, name: str, filename: str) -> ast.Module:
-    """Parse what is small enough to be parsed. Raises: ScriptInvalid, SyntaxError, RecursionError, MemoryError."""
+def _parse(source: str, name: str, filename: str) -> list[ast.AST]:
+    """Return all nodes of a source that is small enough to be parsed, the module first.
+
+    Raises: ScriptInvalid, SyntaxError, RecursionError, MemoryError.
+    """
     if not isinstance(source, str):
         raise _refusal(name, 0, "the source must be text")
     if len(source.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
@@ -121,8 +133,7 @@ def _parse(source: str, name: str, filename: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(source, filename)
-    _check_size(tree, name)
-    return tree
+    return _nodes_within_limits(tree, name)
 
 
 def _check_brackets(source: str, name: str) -> None:
@@ -137,24 +148,25 @@ def _check_brackets(source: str, name: str) -> None:
                 depth -= 1
 
 
-def _check_size(tree: ast.Module, name: str) -> None:
-    stack: list[tuple[ast.AST, int]] = [(tree, 0)]
-    count = 0
-    while stack:
-        node, depth = stack.pop()
-        count += 1
-        line = getattr(node, "lineno", 0)
+def _nodes_within_limits(tree: ast.Module, name: str) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    level: list[ast.AST] = [tree]
+    count = depth = 0
+    while level:
+        # how a name is used is a node, too
+        count += len(level) + sum([type(node) in _WITH_USE for node in level])
+        line = max([getattr(node, "lineno", 0) for node in level])
         if count > MAX_SOURCE_NODES:
             raise _refusal(name, line, f"the script is too large (more than {MAX_SOURCE_NODES} pieces of syntax)")
         if depth > MAX_SOURCE_NESTING:
             raise _refusal(name, line, f"the code is nested deeper than {MAX_SOURCE_NESTING} levels")
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, int)
-            and node.value.bit_length() > _MAX_LITERAL_BITS
-        ):
-            raise _refusal(name, line, "the number is too large")
-        stack.extend((child, depth + 1) for child in children(node))
+        found += level
+        level = [child for node in level for child in children(node)]
+        depth += 1
+    for node in found:
+        if type(node) is ast.Constant and type(node.value) is int and node.value.bit_length() > _MAX_LITERAL_BITS:
+            raise _refusal(name, node.lineno, "the number is too large")
+    return found
 
 
 def _module_code(code: CodeType) -> CodeType:

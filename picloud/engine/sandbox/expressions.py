@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
+from typing import Any, Final
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
+from picloud.engine.sandbox.call_shortcuts import CallShortcuts
+from picloud.engine.sandbox.kinds import Kind
+from picloud.engine.sandbox.scopes import Scopes
+from picloud.engine.sandbox.shortcuts import is_atomic, needs_no_guard
 from picloud.engine.sandbox.syntax_tree import (
     N,
-    again,
+    Visitor,
     call,
     constant,
+    copied,
     is_simple,
     is_type,
     load,
     placed,
-    visit_children,
 )
 
 SIGNS: Final[dict[type[ast.operator], str]] = {
@@ -34,13 +38,18 @@ HIDDEN_CALLS: Final = frozenset(
 READABLE_DUNDERS: Final = frozenset({"__name__"})
 
 
-class Expressions(RestrictingNodeTransformer):
-    """Rewrites expressions. `methods` collects the names of methods called, for their tables."""
+class Expressions(Visitor, RestrictingNodeTransformer):
+    """Rewrites expressions, with what `scopes` and `shortcuts` know of the place."""
 
-    methods: set[str]
+    scopes: Scopes
+    shortcuts: CallShortcuts
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        """Refuse what has no rule, as the base class does."""
+        return RestrictingNodeTransformer.generic_visit(self, node)
 
     def node_contents_visit(self, node: N) -> N:
-        return visit_children(self, node)
+        return self.visit_below(node)
 
     # Names and attributes.
 
@@ -66,54 +75,71 @@ class Expressions(RestrictingNodeTransformer):
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 argument.value = placed(call("_star_", self.visit(argument.value)), argument)
+        kinds = [self.scopes.reader.kind_of(a) for a in node.args]
         plain = [self.visit(a) if not isinstance(a, ast.Starred) else a for a in node.args]
         for keyword in node.keywords:
             self.visit_keyword_argument(keyword)
         node.args = plain
-        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-            return self.method_call(node, function, function.value)
+        if isinstance(function, ast.Attribute):
+            return self.method_call(node, function, kinds)
         node.func = self.visit(function)
-        return node
+        return self._builtin_call(node)
 
     def visit_keyword_argument(self, keyword: ast.keyword) -> None:
         if keyword.arg is not None:
             self.check_name(keyword.value, keyword.arg)
         keyword.value = self.visit(keyword.value)
 
-    def method_call(self, node: ast.Call, function: ast.Attribute, receiver: ast.Name) -> ast.expr:
-        """`name.method(…)`: look-up and call in one step, by the table of that method."""
+    def method_call(self, node: ast.Call, function: ast.Attribute, kinds: list[Kind | None]) -> ast.expr:
+        """`receiver.method(…)`."""
+        name = function.attr
         self.check_attribute(function)
-        self.visit(receiver)
-        self.methods.add(function.attr)
-        table = load(f"_m_{function.attr}_")
-        node.func = placed(ast.Subscript(table, call("_type_", load(receiver.id)), ast.Load()), function)
-        node.args.insert(0, placed(load(receiver.id), receiver))
+        kind = self.scopes.reader.kind_of(function.value)
+        receiver = self.visit(function.value)
+        if not name.startswith("_"):
+            made = self.shortcuts.method(receiver, kind, name, node, kinds)
+            made = made or self.shortcuts.fused(receiver, name, node)
+            if made is not None:
+                return placed(made, node)
+        node.func = placed(call("_getattr_", receiver, constant(name)), function)
+        return node
+
+    def _builtin_call(self, node: ast.Call) -> ast.expr:
+        """`len(x)` and `set()`: the real ones do no more than ours."""
+        function = node.func
+        if isinstance(function, ast.Name) and not node.keywords and self.scopes.reader.is_builtin(function.id):
+            if function.id == "len" and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
+                node.func = placed(load("_len_"), function)
+            elif function.id in ("set", "dict", "list") and not node.args:
+                node.func = placed(load(f"_{function.id}_"), function)
         return node
 
     # Items and slices.
 
-    def guarded_key(self, key: ast.expr) -> ast.expr:
-        if isinstance(key, ast.Constant | ast.UnaryOp | ast.BinOp | ast.JoinedStr):
+    def guarded_key(self, key: ast.expr, kind: Kind | None) -> ast.expr:
+        if is_atomic(kind) or isinstance(key, ast.Constant | ast.UnaryOp):
             return key
-        if isinstance(key, ast.Name):
-            return placed(ast.IfExp(is_type(key, "_str_"), load(key.id), call("_key_", load(key.id))), key)
-        return placed(call("_key_", key), key)
+        return placed(self.shortcuts.key(key) or call("_key_", key), key)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        kind, key_kind = self.scopes.reader.kind_of(node.value), self.scopes.reader.kind_of(node.slice)
         node = self.node_contents_visit(node)
         index = node.slice
         if isinstance(index, ast.Slice):
             return self._slice(node, index)
-        node.slice = self.guarded_key(index)
-        if isinstance(node.ctx, ast.Load):
-            return node
-        value = node.value
-        if isinstance(value, ast.Name):
-            either = ast.BoolOp(ast.Or(), [is_type(load(value.id), "_dict_"), is_type(load(value.id), "_list_")])
-            node.value = placed(ast.IfExp(either, load(value.id), call("_writeitem_", load(value.id))), value)
-        else:
-            node.value = placed(call("_writeitem_", value), value)
+        node.slice = self.guarded_key(index, key_kind)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = self.writable_items(node.value, kind)
         return node
+
+    def writable_items(self, value: ast.expr, kind: Kind | None) -> ast.expr:
+        """Guard the container of a target."""
+        if kind is not None and kind.type in (dict, list):
+            return value
+        if not isinstance(value, ast.Name):
+            return placed(call("_writeitem_", value), value)
+        either = ast.BoolOp(ast.Or(), [is_type(load(value.id), "_dict_"), is_type(load(value.id), "_list_")])
+        return placed(ast.IfExp(either, load(value.id), call("_writeitem_", load(value.id))), value)
 
     def _slice(self, node: ast.Subscript, index: ast.Slice) -> ast.expr:
         if isinstance(node.ctx, ast.Load):
@@ -127,44 +153,53 @@ class Expressions(RestrictingNodeTransformer):
     # Operators.
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        kinds = self.scopes.reader.kind_of(node.left), self.scopes.reader.kind_of(node.right)
         node = self.node_contents_visit(node)
         left, right, kind = node.left, node.right, type(node.op)
         if kind is ast.MatMult:
             self.error(node, "the @ operator is not available")
         guard = GUARDED.get(kind)
-        if guard is None or _cannot_grow(left, right, kind):
+        if guard is None or _cannot_grow(left, right, kind) or needs_no_guard(node.op, *kinds):
             return node
-        guarded = call(guard, left, right)
-        if kind in (ast.Add, ast.Sub, ast.Mod, ast.FloorDiv) and isinstance(left, ast.Name) and is_simple(right):
-            plain = ast.BinOp(load(left.id), node.op, again(right))
-            both = is_type(load(left.id), "_int_")
-            return placed(ast.IfExp(both, plain, call(guard, load(left.id), again(right))), node)
-        return placed(guarded, node)
+        otherwise = self.shortcuts.operation(guard, node.op, left, right, kinds)
+        by_left = kind in (ast.Add, ast.Sub, ast.Mod, ast.FloorDiv) and isinstance(left, ast.Name) and is_simple(right)
+        if by_left and (kinds[0] is None or kinds[0].type is int):
+            plain = ast.BinOp(copied(left), node.op, copied(right))
+            otherwise = otherwise or call(guard, copied(left), copied(right))
+            return placed(ast.IfExp(is_type(copied(left), "_int_"), plain, otherwise), node)
+        return placed(otherwise or call(guard, left, right), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        kinds = [self.scopes.reader.kind_of(item) for item in (node.left, *node.comparators)]
         node = self.node_contents_visit(node)
         operators = node.ops
         if any(isinstance(operator, ast.In | ast.NotIn) for operator in operators):
             if len(operators) > 1:
                 self.error(node, "'in' cannot be chained with other comparisons: use 'and'")
                 return node
-            found: ast.expr = call("_contains_", node.left, node.comparators[0])
-            if isinstance(operators[0], ast.NotIn):
-                found = ast.UnaryOp(ast.Not(), found)
-            return placed(found, node)
+            return self._membership(node, kinds[0])
         items = [node.left, *node.comparators]
         needs_guard = [not isinstance(operator, ast.Is | ast.IsNot) for operator in operators]
         for at, guarded in enumerate(needs_guard):
             # the left side decides how deep a comparison goes; against an atom it goes nowhere
-            if guarded and not _is_atom(items[at]) and not _is_atom(items[at + 1]):
+            if guarded and not is_atomic(kinds[at]) and not is_atomic(kinds[at + 1]):
                 items[at] = self._comparable(items[at])
         node.left, node.comparators = items[0], items[1:]
         return node
 
+    def _membership(self, node: ast.Compare, kind: Kind | None) -> ast.expr:
+        item, container = node.left, node.comparators[0]
+        short = isinstance(item, ast.Constant) and isinstance(item.value, str) and len(item.value) < 1000
+        if short or (kind is not None and kind.type in (int, float, bool)):
+            return node
+        found = self.shortcuts.contains(item, container) or call("_contains_", item, container)
+        return placed(ast.UnaryOp(ast.Not(), found) if isinstance(node.ops[0], ast.NotIn) else found, node)
+
     def _comparable(self, item: ast.expr) -> ast.expr:
-        if isinstance(item, ast.Name):
-            return placed(ast.IfExp(is_type(item, "_int_"), load(item.id), call("_cmp_", load(item.id))), item)
-        return placed(call("_cmp_", item), item)
+        quick = self.shortcuts.comparable(item)
+        if quick is None and isinstance(item, ast.Name):
+            quick = ast.IfExp(is_type(item, "_int_"), load(item.id), call("_cmp_", load(item.id)))
+        return placed(quick or call("_cmp_", item), item)
 
     # Displays, comprehensions, text.
 
@@ -180,9 +215,11 @@ class Expressions(RestrictingNodeTransformer):
         return self._unpacked(node, node.elts)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        kinds = [None if key is None else self.scopes.reader.kind_of(key) for key in node.keys]
         node = self.node_contents_visit(node)
         unpacks = None in node.keys
-        node.keys = [None if key is None else self.guarded_key(key) for key in node.keys]
+        keys = zip(node.keys, kinds, strict=True)
+        node.keys = [None if key is None else self.guarded_key(key, kind) for key, kind in keys]
         return placed(call("_sized_", node), node) if unpacks else node
 
     def _display(self, node: ast.List | ast.Tuple) -> ast.expr:
@@ -197,24 +234,33 @@ class Expressions(RestrictingNodeTransformer):
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         self._refuse_unpacking(node.elt)
-        return placed(call("_gen_", self.node_contents_visit(node)), node)
+        return placed(call("_gen_", self._comprehension(node)), node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self._refuse_unpacking(node.elt)
-        return self.node_contents_visit(node)
+        return self._comprehension(node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         self._refuse_unpacking(node.elt)
-        node = self.node_contents_visit(node)
-        node.elt = self.guarded_key(node.elt)
-        return node
+        return self._comprehension(node)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
         if getattr(node, "value", None) is None:
             self._refuse_unpacking(ast.Starred(node.key))
             return node
-        node = self.node_contents_visit(node)
-        node.key = self.guarded_key(node.key)
+        return self._comprehension(node)
+
+    def _comprehension(self, node: N) -> N:
+        with self.scopes.comprehension(node):
+            if isinstance(node, ast.SetComp):
+                kind = self.scopes.reader.kind_of(node.elt)
+            elif isinstance(node, ast.DictComp):
+                kind = self.scopes.reader.kind_of(node.key)
+            node = self.node_contents_visit(node)
+            if isinstance(node, ast.SetComp):
+                node.elt = self.guarded_key(node.elt, kind)
+            elif isinstance(node, ast.DictComp):
+                node.key = self.guarded_key(node.key, kind)
         return node
 
     def _refuse_unpacking(self, element: ast.expr) -> None:
@@ -231,15 +277,24 @@ class Expressions(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        values = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
+        kinds = [self.scopes.reader.kind_of(value) for value in values]
         parts = [part if isinstance(part, ast.Constant) else self._field(part) for part in node.values]
-        return placed(call("_fstr_", *parts), node)
+        return placed(self.shortcuts.joined(parts, kinds) or call("_fstr_", *parts), node)
 
     def _field(self, part: ast.expr) -> ast.expr:
         assert isinstance(part, ast.FormattedValue)
         value = self.visit(part.value)
-        if part.format_spec is not None:
-            return placed(call("_fmt_", value, constant(part.conversion), self.visit(part.format_spec)), part)
-        return placed(call("_fmt_", value, *([constant(part.conversion)] if part.conversion != -1 else [])), part)
+        spec = part.format_spec
+        if spec is None:
+            conversion = [constant(part.conversion)] if part.conversion != -1 else []
+            return placed(call("_fmt_", value, *conversion), part)
+        assert isinstance(spec, ast.JoinedStr)
+        if all(isinstance(piece, ast.Constant) for piece in spec.values):
+            known: ast.expr = constant("".join([piece.value for piece in spec.values]))  # type: ignore[attr-defined]
+        else:
+            known = self.visit(spec)
+        return placed(call("_fmt_", value, constant(part.conversion), known), part)
 
 
 def _is_readable_dunder(node: ast.Attribute) -> bool:
@@ -250,14 +305,6 @@ def _is_readable_dunder(node: ast.Attribute) -> bool:
     value = node.value
     is_super = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "super"
     return node.attr == "__init__" and is_super and not value.args  # type: ignore[attr-defined]
-
-
-def _is_atom(node: ast.expr) -> bool:
-    if isinstance(node, ast.Constant):
-        return True
-    return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_fstr_", "len", "_type_")
-    )
 
 
 def _cannot_grow(left: ast.expr, right: ast.expr, kind: type[ast.operator]) -> bool:

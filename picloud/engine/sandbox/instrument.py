@@ -9,35 +9,51 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from picloud.engine.sandbox.syntax_tree import LEAVES, call, children, load, place_all, placed, visit_children
+from picloud.engine.sandbox.binding import Binding
+from picloud.engine.sandbox.syntax_tree import LEAVES, Visitor, call, children, load, place_all, placed
 
 FLAG = "_stop_"
 MODULE = "_module_"
 
 
-class Ticks(ast.NodeTransformer):
+class Ticks(Visitor):
     """Put a tick at the start of functions, lambdas, loop bodies, comprehension steps, handlers and finally blocks.
 
-    The last pass: it also gives a place to every node that has none yet, that of the node above it.
+    The last pass: it also gives a place to every node that has none yet, that of the node above it, and binds names.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, binding: Binding) -> None:
+        super().__init__()
+        self._binding = binding
         self._above: ast.AST = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
 
     def visit(self, node: ast.AST) -> Any:
-        placed(node, self._above)
+        is_placed = "lineno" in node.__dict__
+        if not is_placed:
+            placed(node, self._above)
         if type(node) in LEAVES:
-            return node
+            return self._binding.replace(node) if type(node) is ast.Name and node.id[0] == "_" else node
         above = self._above
-        if "lineno" in node.__dict__:
+        if is_placed:
             self._above = node
-        try:
-            return super().visit(node)
-        finally:
-            self._above = above
+        visitor = self._visitors.get(type(node))
+        made = super().visit(node) if visitor is None else visitor(node)
+        self._above = above
+        return made
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        return visit_children(self, node)
+        return self.visit_below(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if type(node.func) is ast.Name:
+            # only where it is called: what is computed from two constants, the compiler computes
+            node.func = self._binding.replace(placed(node.func, node))
+        return self.generic_visit(node)
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        placed(node.cls, node)  # stays a name: syntax takes nothing else here
+        return node
 
     def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
@@ -103,13 +119,14 @@ def _is_declaration(statement: ast.stmt) -> bool:
 
 
 def _bound_names(body: list[ast.stmt]) -> set[str]:
-    """Every name that the module's own code binds."""
+    """Every name that the module's own code binds; what a shortcut keeps stays local."""
     names: set[str] = set()
     stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            names.add(node.id)
+            if node.id[:1] != "_" or node.id == "_":
+                names.add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
             stack.extend(node.decorator_list)

@@ -1,10 +1,9 @@
-"""The globals of a script: builtins, guards, and the tables of the methods it calls."""
+"""What a script finds: its builtins and globals, and the guards that are constants of its code."""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any, Final
 
 import regex
@@ -147,13 +146,13 @@ BUILTINS: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 GUARDS: Final[dict[str, Any]] = {
-    "__name__": "script",
-    "_ScriptClass_": ScriptClass, "_Exception_": Exception, "_die_": die,
-    "_type_": type, "_int_": int, "_str_": str, "_dict_": dict, "_list_": list,
-    **{f"_t_{name}_": kind for name, (_, kind) in TYPES.items()},
+    "_ScriptClass_": ScriptClass, "_Exception_": Exception,
+    "_type_": type, "_len_": len, "_int_": int, "_float_": float, "_str_": str, "_tuple_": tuple, "_dict_": dict,
+    "_list_": list, "_set_": set,
     "_getattr_": get_attribute, "_write_": operators.writable, "_writeitem_": operators.writable_items,
     "_with_": operators.usable_with,
-    "_add_": operators.add, "_sub_": subtract, "_mul_": operators.multiply, "_mod_": operators.modulo,
+    "_add_": operators.add, "_added_": operators.grown, "_text_": text.to_text, "_sub_": subtract,
+    "_mul_": operators.multiply, "_mod_": operators.modulo,
     "_floordiv_": operators.floor_divide, "_pow_": operators.power, "_shl_": operators.shift_left,
     "_or_": operators.BINARY["|"], "_and_": operators.BINARY["&"], "_xor_": operators.BINARY["^"],
     "_augment_": operators.augment, "_augitem_": operators.augment_item, "_augattr_": augment_attribute,
@@ -165,18 +164,22 @@ GUARDS: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-@cache
-def _plain_importer() -> Callable[..., Facade]:
-    return importer({})
+_KEPT_NAMES: Final = frozenset(["super", "__build_class__"])
+"""What only works by its name."""
+_GLOBALS: Final = {"__name__": "script", "_die_": die, **{f"_t_{name}_": kind for name, (_, kind) in TYPES.items()}}
 
 
-def new_globals(methods: frozenset[str], names: Mapping[str, object], modules: Mapping[str, Facade]) -> dict[str, Any]:
+def find_constant(is_builtin: Callable[[str], bool], name: str) -> Any:
+    """Return what a name stands for in every run of a script. Raises: LookupError where it does not."""
+    if name.startswith("_m_"):
+        return method_table(name[3:-1])
+    if name in GUARDS:
+        return GUARDS[name]
+    if name in _KEPT_NAMES or not is_builtin(name):
+        raise LookupError(name)
+    return BUILTINS[name]
+
+
+def new_globals(names: Mapping[str, object], modules: Mapping[str, Facade]) -> dict[str, Any]:
     """Return fresh globals for one run of a script."""
-    made = {
-        "__builtins__": {**BUILTINS, "__import__": importer(modules) if modules else _plain_importer()},
-        **GUARDS,
-        **names,
-    }
-    for name in methods:
-        made[f"_m_{name}_"] = method_table(name)
-    return made
+    return {**_GLOBALS, "__builtins__": {**BUILTINS, "__import__": importer(modules)}, **names}

@@ -47,7 +47,11 @@ def too_many_bits() -> LimitError:
 
 
 def add(a: Any, b: Any) -> Any:
-    result = a + b
+    return grown(a + b)
+
+
+def grown(result: Any) -> Any:
+    """Check a sum, of numbers or of sequences."""
     kind = type(result)
     if kind is float or (kind is int and -SMALL < result < SMALL) or (kind is str and len(result) < CHARGE_FROM):
         return result

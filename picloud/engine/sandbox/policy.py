@@ -10,9 +10,15 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
+from picloud.engine.sandbox.call_shortcuts import CallShortcuts
 from picloud.engine.sandbox.class_model import ALLOWED_METHODS
 from picloud.engine.sandbox.expressions import SIGNS, Expressions
-from picloud.engine.sandbox.syntax_tree import again, call, children, constant, is_simple, is_type, load, placed, store
+from picloud.engine.sandbox.kinds import STR
+from picloud.engine.sandbox.scopes import Scopes
+from picloud.engine.sandbox.shortcuts import needs_no_guard
+from picloud.engine.sandbox.syntax_tree import Visitor, call, children, constant, copied, load, placed, store
 from picloud.types import Fault
 
 RESERVED_NAMES: Final = frozenset({"printed", "builtins", "breakpoint"})
@@ -32,16 +38,25 @@ _NO_GUARD_IN_PLACE: Final = (ast.Div, ast.RShift)
 
 
 class Policy(Expressions):
-    """One pass over one script. `faults` holds all that is wrong, `methods` the methods it calls by name."""
+    """One pass over one script. `nodes` are all of it, the module first; `faults` holds all that is wrong."""
 
-    def __init__(self, importable: Mapping[str, frozenset[str]]) -> None:
-        super().__init__([], [], {})
+    def __init__(self, nodes: list[ast.AST], importable: Mapping[str, frozenset[str]], foreign: frozenset[str]) -> None:
+        Visitor.__init__(self)
+        RestrictingNodeTransformer.__init__(self, [], [], {})
         self.faults: list[Fault] = []
-        self.methods = set()
+        self._present = frozenset(map(type, nodes))
+        """Types of nodes in the script: what is not there need not be searched for."""
+        self.scopes = Scopes(nodes, foreign)
+        self.shortcuts = CallShortcuts(self.scopes)
         self._importable = importable
         self._in_class = [False]
         self._fields: list[list[str]] = []
         self._generators: list[ast.FunctionDef] = []
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.stmt):
+            self.scopes.start_statement()
+        return super().visit(node)
 
     # What the base class calls.
 
@@ -83,7 +98,9 @@ class Policy(Expressions):
                 for b in (target.slice.lower, target.slice.upper, target.slice.step)
             ]
             return placed(ast.Expr(call("_setslice_", self.visit(target.value), *bounds, self.visit(node.value))), node)
-        unpacks = any(isinstance(part, ast.Starred) for t in node.targets for part in ast.walk(t))
+        unpacks = ast.Starred in self._present and any(
+            isinstance(part, ast.Starred) for t in node.targets for part in ast.walk(t)
+        )
         node = self.node_contents_visit(node)
         if unpacks:
             node.value = placed(call("_star_", node.value), node.value)
@@ -109,10 +126,7 @@ class Policy(Expressions):
             if isinstance(target.slice, ast.Slice):
                 self.error(node, "augmented assignment to a slice is not available")
                 return node
-            change = call(
-                "_augitem_", self.visit(target.value), self.visit(target.slice), constant(sign), self.visit(node.value)
-            )
-            return placed(ast.Expr(change), node)
+            return self._augment_item(node, target, sign)
         self.check_attribute(target)
         change = call(
             "_augattr_", self.visit(target.value), constant(target.attr), constant(sign), self.visit(node.value)
@@ -120,16 +134,37 @@ class Policy(Expressions):
         return placed(ast.Expr(change), node)
 
     def _augment_name(self, node: ast.AugAssign, target: ast.Name, sign: str) -> ast.stmt:
+        reader = self.scopes.reader
+        before, kind = reader.kind_of(target), reader.kind_of(node.value)
         node = self.node_contents_visit(node)
         value = node.value
         is_number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
         if isinstance(node.op, _NO_GUARD_IN_PLACE) or (is_number and isinstance(node.op, ast.Add | ast.Sub)):
             return node
-        change: ast.expr = call("_augment_", constant(sign), load(target.id), value)
-        if isinstance(node.op, ast.Add | ast.Sub) and is_simple(value):
-            plain = ast.BinOp(load(target.id), node.op, again(value))
-            change = ast.IfExp(is_type(load(target.id), "_int_"), plain, change)
+        if needs_no_guard(node.op, before, kind):
+            return node
+        change: ast.expr | None
+        if before is not None and before == kind == STR and isinstance(node.op, ast.Add):
+            change = self.shortcuts.operation("_add_", node.op, load(target.id), value, (before, kind))
+        else:
+            change = self.shortcuts.change(sign, node.op, load(target.id), value, kind)
+        if change is None:
+            change = call("_augment_", constant(sign), load(target.id), value)
         return placed(ast.Assign([store(target.id)], change), node)
+
+    def _augment_item(self, node: ast.AugAssign, target: ast.Subscript, sign: str) -> ast.stmt:
+        """`container[key] <sign>= value`; one by one where looking up both twice changes nothing."""
+        reader = self.scopes.reader
+        kinds = reader.kind_of(target.value), reader.kind_of(target.slice), reader.kind_of(node.value)
+        container, key, value = self.visit(target.value), self.visit(target.slice), self.visit(node.value)
+        if self.scopes.is_steady(container) and isinstance(container, ast.Name) and self.scopes.is_steady(key):
+            old = ast.Subscript(container, self.guarded_key(key, kinds[1]), ast.Load())
+            change = self.shortcuts.change(sign, node.op, old, value, kinds[2])
+            if change is not None:
+                again = self.writable_items(copied(container), kinds[0])
+                new = ast.Subscript(again, self.guarded_key(copied(key), kinds[1]), ast.Store())
+                return placed(ast.Assign([new], change), node)
+        return placed(ast.Expr(call("_augitem_", container, key, constant(sign), value)), node)
 
     def visit_Delete(self, node: ast.Delete) -> ast.AST:
         return self.node_contents_visit(node)
@@ -170,26 +205,31 @@ class Policy(Expressions):
         node.returns = None
         if getattr(node, "type_params", None):
             self.error(node, "type parameters are not available")
-        yields = _own_yields(node)
+        yields = self._has_yields() and _own_yields(node)
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.args = self.visit(node.args)
         self._in_class.append(False)
-        try:
-            node = self.node_contents_visit(node)
-        finally:
-            self._in_class.pop()
+        with self.scopes.function(node):
+            node.body = [self.visit(statement) for statement in node.body]
+        self._in_class.pop()
         if yields:
             returns = any(isinstance(n, ast.Return) and n.value is not None for n in _own_nodes(node.body))
             node.decorator_list.append(placed(load("_returning_" if returns else "_generator_"), node))
         return node
 
+    def _has_yields(self) -> bool:
+        return not self._present.isdisjoint((ast.Yield, ast.YieldFrom))
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         self._check_arguments(node)
-        if any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(node.body)):
+        if self._has_yields() and any(isinstance(part, ast.Yield | ast.YieldFrom) for part in ast.walk(node.body)):
             self.error(node, "yield in a lambda is not available")
+        node.args = self.visit(node.args)
         self._in_class.append(False)
-        try:
-            return self.node_contents_visit(node)
-        finally:
-            self._in_class.pop()
+        with self.scopes.function(node):
+            node.body = self.visit(node.body)
+        self._in_class.pop()
+        return node
 
     def _check_arguments(self, node: ast.FunctionDef | ast.Lambda) -> None:
         arguments = node.args
@@ -214,13 +254,14 @@ class Policy(Expressions):
             self.error(node, "class keyword arguments (metaclass=…) are not available")
         if getattr(node, "type_params", None):
             self.error(node, "type parameters are not available")
+        node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
+        node.bases = [self.visit(base) for base in node.bases]
         self._in_class.append(True)
         self._fields.append([])
-        try:
-            node = self.node_contents_visit(node)
-        finally:
-            self._in_class.pop()
-            fields = self._fields.pop()
+        with self.scopes.class_body():
+            node.body = [self.visit(statement) for statement in node.body]
+        self._in_class.pop()
+        fields = self._fields.pop()
         node.keywords = [ast.keyword("metaclass", load("_ScriptClass_"))]
         if fields:
             names = ast.Tuple([constant(name) for name in fields], ast.Load())

@@ -83,27 +83,32 @@ def walk(value: Any, limit: int = MAX_WALK_NODES) -> Any:
     """
     if type(value) in ATOMS:
         return value
-    nodes = text = 0
-    stack = [(value, 0)]
-    while stack:
-        item, depth = stack.pop()
-        children = _children(item, type(item))
-        if children is None:
-            continue
-        nodes += len(children)
-        if len(children) > SPREAD_FROM:
-            spread(item)
-        if nodes > limit:
-            raise LimitError(f"the structure has more than {limit} values, shared ones counted each time")
-        if depth > MAX_WALK_NESTING:
-            raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
-        kinds = set(map(type, children))
+    nodes = text = depth = 0
+    level = [value]
+    while level:
+        # all values of one depth at once: what is done per value is done by C code
+        below: list[Any] = []
+        for item in level:
+            children = _children(item, type(item))
+            if children is None:
+                continue
+            nodes += len(children)
+            if len(children) > SPREAD_FROM:
+                spread(item)
+            if nodes > limit:
+                raise LimitError(f"the structure has more than {limit} values, shared ones counted each time")
+            if depth > MAX_WALK_NESTING:
+                raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
+            below += children
+        kinds = set(map(type, below))
         if not kinds.isdisjoint(TEXTS):
-            text += sum([len(child) for child in children if type(child) in TEXTS])
+            text += sum([len(child) for child in below if type(child) in TEXTS])
             if text > MAX_WALK_TEXT:
                 raise LimitError(f"the structure holds more than {MAX_WALK_TEXT} characters")
-        if not ATOMS.issuperset(kinds):
-            stack.extend([(child, depth + 1) for child in children if type(child) not in ATOMS])
+        if ATOMS.issuperset(kinds):
+            break
+        level = [child for child in below if type(child) not in ATOMS]
+        depth += 1
     return value
 
 
