@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NewType
+from typing import Any, Literal, NamedTuple, NewType
 from uuid import UUID
 
 AppId = NewType("AppId", UUID)
@@ -106,8 +106,7 @@ class QueueTrigger:
     """Of its queue."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
+class NewMessage(NamedTuple):
     """A message on its way into a queue. `payload` is JSON text that passed `encode_payload`."""
 
     id: MessageId
@@ -173,8 +172,7 @@ class Effects:
         return not self.writes and not self.invocations
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A claimed message. `payload` is decoded JSON; `attempt` counts from 1."""
 
     id: MessageId

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -25,8 +25,7 @@ PRIORITIES = tuple(range(9, -1, -1))
 """Priority levels, highest first: the pull probes each, since one scan over all walks every delayed row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(NamedTuple):
     """What became of one message sent."""
 
     id: MessageId
@@ -128,6 +127,8 @@ async def insert_messages(conn: Connection, app_id: AppId, messages: Sequence[Ne
     """
     if not messages:
         return []
+    if len(messages) > 1 and _are_alike(messages):
+        return await _insert_alike(conn, app_id, messages)
     cur = await conn.execute(_sql.insert_messages, {"app_id": app_id, **_columns(messages)})
     sent = []
     for (message_id, is_new, due_in), message in zip(await cur.fetchall(), messages, strict=True):
@@ -135,6 +136,48 @@ async def insert_messages(conn: Connection, app_id: AppId, messages: Sequence[Ne
             message_id = await _find_dedup_id(conn, app_id, message)
         sent.append(Sent(MessageId(message_id or message.id), is_new, due_in))
     return sent
+
+
+def _are_alike(messages: Sequence[NewMessage]) -> bool:
+    """Return whether messages differ in nothing but id and payload, and have no key."""
+    first = messages[0]
+    if first.dedup_key is not None or first.group_key is not None or first.deliver_after is not None:
+        return False
+    shared = _shared(first)
+    return all(_shared(message) == shared for message in messages)
+
+
+def _shared(message: NewMessage) -> tuple[object, ...]:
+    return (
+        message.queue_name,
+        message.delay,
+        message.deliver_after,
+        message.priority,
+        message.max_attempts,
+        message.dedup_key,
+        message.group_key,
+        message.trigger_depth,
+        message.root_execution_id,
+    )
+
+
+async def _insert_alike(conn: Connection, app_id: AppId, messages: Sequence[NewMessage]) -> list[Sent]:
+    first = messages[0]
+    await conn.execute(
+        _sql.insert_alike_messages,
+        {
+            "app_id": app_id,
+            "queue_name": first.queue_name,
+            "delay": first.delay,
+            "priority": first.priority,
+            "max_attempts": first.max_attempts,
+            "trigger_depth": first.trigger_depth,
+            "root_execution_id": first.root_execution_id,
+            "ids": [message.id for message in messages],
+            "payloads": [message.payload for message in messages],
+        },
+    )
+    return [Sent(message.id, True, first.delay) for message in messages]
 
 
 async def pull_messages(

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from picloud.key_values import apply_write
 from picloud.types import Effects, KvEntry, KvWrite, MessageId, NewInvocation, NewMessage
 
+NO_EFFECTS = Effects()
+
 
 class Mark(NamedTuple):
     """How much a unit of work held at one moment."""
@@ -93,6 +95,8 @@ class UnitOfWork:
 
     def effects(self) -> Effects:
         """Return all that was asked for."""
+        if not (self._messages or self._writes or self._invocations):
+            return NO_EFFECTS
         return Effects(tuple(self._messages), tuple(self._writes), tuple(self._invocations))
 
     def _find_duplicate(self, queue_name: str, dedup_key: str) -> MessageId | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from picloud.engine.author_errors import describe_error, describe_stop
+from picloud.engine.effects import NO_EFFECTS
 from picloud.engine.execution import Execution, Run, export_result
 from picloud.engine.http_client import HttpClient, HttpSender
 from picloud.engine.job import Job, Outcome
@@ -16,9 +17,8 @@ from picloud.engine.settings import EngineSettings
 from picloud.engine.world import World
 from picloud.errors import EngineClosed
 from picloud.sdk.response import Response
-from picloud.types import Effects, ExecutionId, Json, ScriptError
+from picloud.types import ExecutionId, Json, ScriptError
 
-NO_EFFECTS = Effects()
 SHUT_DOWN = "the server is shutting down"
 
 

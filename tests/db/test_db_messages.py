@@ -419,3 +419,21 @@ async def test_claim_walks_neither_delayed_rows_nor_the_backlog(queue: Queue) ->
     claim = plan[plan.index("CTE claimed") :]
     assert "queue_messages_dispatch" in claim
     assert "Seq Scan on queue_messages" not in claim
+
+
+async def test_messages_that_are_alike_are_sent_as_the_others_are(conn: Connection) -> None:
+    queue = await new_queue(conn)
+    await queue.bind(retry_max_attempts=7)
+    alike = await queue.send(1, 2, 3, priority=4)
+    (single,) = await queue.send(4, priority=4)
+    assert [sent.is_new for sent in [*alike, single]] == [True] * 4
+    await queue.send(5, 6, delay=60.0)
+    cur = await conn.execute(
+        "select payload, priority, max_attempts, attempt, dedup_key, group_key, deliver_after - enqueued_at, "
+        "trigger_depth from queue_messages order by id"
+    )
+    now, later = timedelta(0), timedelta(seconds=60)
+    assert await cur.fetchall() == [
+        *((n, 4, 7, 0, None, None, now, 0) for n in (1, 2, 3, 4)),
+        *((n, 0, 7, 0, None, None, later, 0) for n in (5, 6)),
+    ]

@@ -163,6 +163,7 @@ async def test_queue_counts_are_disjoint_and_name_the_consumer(api: Api, scripts
         "delayed": 1,
         "claimed": 2,
         "dead": 0,
+        "paused_at": None,
         "consumer": {"trigger_id": trigger["id"], "script": "triage", "enabled": True},
     }
     assert (idle["name"], idle["delayed"], idle["consumer"], idle["oldest_ready_age_secs"]) == ("idle", 1, None, None)

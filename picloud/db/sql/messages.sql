@@ -57,6 +57,28 @@ select coalesce(i.id, twin.id, earlier.id) as id,
         and earlier.app_id = %(app_id)s and earlier.queue_name = n.queue_name and earlier.dedup_key = n.dedup_key
  order by n.ord;
 
+-- name: insert_alike_messages
+-- Insert many messages of one queue that differ in nothing but their payloads: the bulk of all bulk sending.
+with known as (
+  insert into queues (app_id, name)
+  select %(app_id)s, %(queue_name)s
+   where not exists (select from queues where app_id = %(app_id)s and name = %(queue_name)s)
+  on conflict do nothing
+), rules as (
+  select (select t.retry_max_attempts
+            from queue_trigger_details d
+            join triggers t on t.id = d.trigger_id
+           where t.app_id = %(app_id)s and d.queue_name = %(queue_name)s) as max_attempts,
+         exists (select from queues where app_id = %(app_id)s and name = %(queue_name)s and fifo) as fifo
+)
+insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts, group_key,
+                            trigger_depth, root_execution_id)
+select n.id, %(app_id)s, %(queue_name)s, n.payload::jsonb, now() + make_interval(secs => %(delay)s::float8),
+       %(priority)s, coalesce(%(max_attempts)s::int, r.max_attempts, 3), case when r.fifo then '' end,
+       %(trigger_depth)s, %(root_execution_id)s::uuid
+  from unnest(%(ids)s::uuid[], %(payloads)s::text[]) as n(id, payload)
+ cross join rules r;
+
 -- name: find_dedup_id
 -- The message that holds a dedup key, if any.
 select id from queue_messages where app_id = %(app_id)s and queue_name = %(queue_name)s and dedup_key = %(dedup_key)s;
