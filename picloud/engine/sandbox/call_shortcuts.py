@@ -15,19 +15,22 @@ from picloud.engine.sandbox.shortcuts import Shortcuts, is_atomic, less, short_t
 from picloud.engine.sandbox.syntax_tree import call, copied, is_type, load, store
 
 _KEYED: Final = frozenset(
-    [(dict, "get"), (dict, "pop"), (dict, "setdefault"), (set, "add"), (set, "discard"), (set, "remove")]
-)
-"""Methods whose guard looks at tuples among keys only."""
+    [
+        (dict, "get"), (dict, "pop"), (dict, "setdefault"), (set, "add"), (set, "discard"), (set, "remove"),
+        (str, "startswith"), (str, "endswith"),
+    ]
+)  # fmt: skip
+"""Methods whose guard looks at their first argument only, and only at a tuple."""
 _SHORT: Final = {
     **dict.fromkeys("upper lower title capitalize swapcase casefold strip lstrip rstrip".split(), CHARGE_FROM),
     "split": CHARGE_FROM // 8,
 }
-"""Methods of str, called without arguments, whose guard looks at the size of their result only."""
+"""Methods of str whose guard looks at the size of their result only: without arguments, `split` with any."""
 _USUAL: Final[dict[str, type]] = {
     **dict.fromkeys("append".split(), list),
     **dict.fromkeys("get items keys values setdefault".split(), dict),
     **dict.fromkeys(["add"], set),
-    **dict.fromkeys(_SHORT, str),
+    **dict.fromkeys([*_SHORT, "startswith", "endswith"], str),
 }
 """The type that a method of this name is mostly called on."""
 _NAMES: Final[dict[type, str]] = {list: "_list_", dict: "_dict_", set: "_set_", str: "_str_"}
@@ -89,7 +92,8 @@ class CallShortcuts(Shortcuts):
             return plain
         if (kind, name) in _KEYED and args:
             return plain
-        if kind is str and name in _SHORT and not args and self._scopes.has_temporaries():
+        quick = name in _SHORT and (not args or name == "split")
+        if kind is str and quick and self._scopes.has_temporaries():
             return short_text(plain, _SHORT[name])
         return None
 

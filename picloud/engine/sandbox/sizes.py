@@ -89,17 +89,22 @@ def walk(value: Any, limit: int = MAX_WALK_NODES) -> Any:
         # all values of one depth at once: what is done per value is done by C code
         below: list[Any] = []
         for item in level:
-            children = _children(item, type(item))
+            kind = type(item)
+            # the two that nearly all data is made of are not copied first
+            children = item if kind is dict or kind is list else _children(item, kind)
             if children is None:
                 continue
-            nodes += len(children)
-            if len(children) > SPREAD_FROM:
+            size = len(children)
+            nodes += size + size if kind is dict else size
+            if size > SPREAD_FROM:
                 spread(item)
             if nodes > limit:
                 raise LimitError(f"the structure has more than {limit} values, shared ones counted each time")
             if depth > MAX_WALK_NESTING:
                 raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
             below += children
+            if kind is dict:
+                below += item.values()
         kinds = set(map(type, below))
         if not kinds.isdisjoint(TEXTS):
             text += sum([len(child) for child in below if type(child) in TEXTS])
