@@ -15,6 +15,7 @@ from picloud.engine.sandbox.facade import offered_names
 from picloud.engine.sandbox.instrument import FLAG, MODULE, Ticks, enclose
 from picloud.engine.sandbox.limits import (
     MAX_BRACKET_NESTING,
+    MAX_COMPILED_NODES,
     MAX_SOURCE_BYTES,
     MAX_SOURCE_NESTING,
     MAX_SOURCE_NODES,
@@ -121,6 +122,7 @@ def _parse(source: str, name: str, filename: str) -> ast.Module:
         warnings.simplefilter("ignore")
         tree = ast.parse(source, filename)
     _check_size(tree, name)
+    _check_finally(tree, name)
     return tree
 
 
@@ -154,6 +156,22 @@ def _check_size(tree: ast.Module, name: str) -> None:
         ):
             raise _refusal(name, line, "the number is too large")
         stack.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+
+
+def _check_finally(tree: ast.Module, name: str) -> None:
+    """Refuse finally blocks that would be compiled too often: each is copied for every way out of its try."""
+    if _compiled_size(tree) > MAX_COMPILED_NODES:
+        raise _refusal(name, 0, "the finally blocks are too large together: move their code into functions")
+
+
+def _compiled_size(node: ast.AST) -> int:
+    """Return the number of pieces of syntax that the compiler writes out. Recursive: the nesting was checked."""
+    size = 1 + sum(map(_compiled_size, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.Try) and node.finalbody and size <= MAX_COMPILED_NODES:
+        guarded = ast.Module([*node.body, *node.handlers, *node.orelse], [])  # type: ignore[list-item]
+        ways = 1 + sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(guarded))
+        size += ways * sum(map(_compiled_size, node.finalbody))
+    return size
 
 
 def _module_code(code: CodeType) -> CodeType:

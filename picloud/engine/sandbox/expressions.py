@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import Final
+from typing import Any, Final
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
-from picloud.engine.sandbox.syntax_tree import again, call, constant, is_simple, is_type, load, placed
+from picloud.engine.sandbox.syntax_tree import again, call, constant, is_simple, is_type, load, placed, star_shape
 
 SIGNS: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -66,6 +66,8 @@ class Expressions(RestrictingNodeTransformer):
         if keyword.arg is not None:
             self.check_name(keyword.value, keyword.arg)
         keyword.value = self.visit(keyword.value)
+        if keyword.arg is None:
+            keyword.value = placed(call("_mapping_", keyword.value), keyword.value)
 
     def method_call(self, node: ast.Call, function: ast.Attribute, receiver: ast.Name) -> ast.expr:
         """`name.method(…)`: look-up and call in one step, by the table of that method."""
@@ -163,12 +165,17 @@ class Expressions(RestrictingNodeTransformer):
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         node = self.node_contents_visit(node)
-        node.elts = [e if isinstance(e, ast.Constant | ast.Starred) else placed(call("_key_", e), e) for e in node.elts]
-        return self._unpacked(node, node.elts)
+        if any(isinstance(element, ast.Starred) for element in node.elts):
+            return placed(call("_set_", self._unpacked(ast.List(node.elts, ast.Load()), node.elts)), node)
+        node.elts = [e if isinstance(e, ast.Constant) else placed(call("_key_", e), e) for e in node.elts]
+        return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         node = self.node_contents_visit(node)
         unpacks = None in node.keys
+        for at, key in enumerate(node.keys):
+            if key is None:
+                node.values[at] = placed(call("_mapping_", node.values[at]), node.values[at])
         node.keys = [None if key is None else self.guarded_key(key) for key in node.keys]
         return placed(call("_sized_", node), node) if unpacks else node
 
@@ -211,11 +218,22 @@ class Expressions(RestrictingNodeTransformer):
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         if node.is_async:
             self.error(node.target, "async comprehensions are not available")
-        return self.node_contents_visit(node)
+        return self.guard_iter(node)
 
-    def guard_iter(self, node: ast.AST) -> ast.AST:
-        """Iteration needs no guard: scripts hold no proxies."""
-        return self.node_contents_visit(node)
+    def guard_iter(self, node: Any) -> ast.AST:
+        """Iteration itself needs no guard: scripts hold no proxies. Targets with stars do."""
+        shape = self.star_shape(node.target)
+        node = self.node_contents_visit(node)
+        if shape is not None:
+            node.iter = placed(call("_unpack_each_", node.iter, constant(shape)), node.iter)
+        return node  # type: ignore[no-any-return]
+
+    def star_shape(self, target: ast.expr) -> Any:
+        try:
+            return star_shape(target)
+        except ValueError as fault:
+            self.error(target, str(fault))
+            return None
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         parts = [part if isinstance(part, ast.Constant) else self._field(part) for part in node.values]
