@@ -22,7 +22,7 @@ from picloud.engine.sandbox.class_model import EXCEPTION_ATTRIBUTES, ScriptClass
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.facade import Facade
 from picloud.engine.sandbox.operators import writable
-from picloud.engine.sandbox.text import format_date
+from picloud.engine.sandbox.text import decode, encode, error_arguments, format_date, parse_date
 
 DIRECT: Final = None
 Method = Callable[..., Any] | None
@@ -53,11 +53,11 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     str: {
         **{name: guard for name, guard in _COMMON_TEXT.items() if name != "hex"},
         **direct("isdecimal isidentifier isnumeric isprintable"),
-        "encode": texts.encode, "translate": texts.translate,
+        "encode": encode, "translate": texts.translate,
     },
     bytes: {
         **{name: guard for name, guard in _COMMON_TEXT.items() if name != "casefold"},
-        "decode": texts.decode,
+        "decode": decode,
     },
     int: {**direct("bit_length bit_count conjugate is_integer numerator denominator"), "to_bytes": texts.int_to_bytes},
     bool: {},
@@ -164,7 +164,7 @@ def get_attribute(value: Any, name: str) -> Any:
     elif kind is super:
         return _inherited_attribute(value, name)
     elif isinstance(value, Exception) and name == "args":
-        return value.args
+        return error_arguments(value)
     if name == "__name__" and kind in _NAMED:
         return value.__name__
     no_attribute(value, name)
@@ -194,7 +194,7 @@ def _class_attribute(kind: type, name: str) -> Any:
     functions = CLASS_FUNCTIONS.get(kind)
     if functions is not None and name in functions:
         return functions[name]
-    return getattr(kind, name)
+    return parse_date if name == "strptime" else getattr(kind, name)
 
 
 def _inherited_attribute(proxy: Any, name: str) -> Any:

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import decimal
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from picloud.engine.sandbox.containers import BigRange, small_range
-from picloud.engine.sandbox.iteration import in_chunks
-from picloud.engine.sandbox.limits import MAX_DECIMAL_EXPONENT, MAX_INT_BITS, MAX_NUMBER_TEXT, MAX_WALK_TEXT
+from picloud.engine.sandbox.limits import MAX_DECIMAL_EXPONENT, MAX_INT_BITS, MAX_NUMBER_TEXT, MAX_WALK_NODES
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import add
 from picloud.engine.sandbox.sizes import (
+    ATOMS,
     MAPPINGS,
     SEQUENCES,
-    SETS,
     SIZED,
     TEXTS,
+    Extent,
     bounded,
     comparable,
     expect_text,
     hashable,
     sized_result,
+    snapshot,
     spread,
     walk,
 )
 from picloud.engine.sandbox.stops import LimitError
-from picloud.engine.sandbox.text import encoding, error_mode, to_text
+from picloud.engine.sandbox.tables import put_pairs, to_set
+from picloud.engine.sandbox.text import encode, to_text
 
 _NUMBERS = frozenset([int, float])
+_MAX_KEY_NODES = 10 * MAX_WALK_NODES
 
 
 # Containers.
@@ -40,14 +44,6 @@ def to_list(items: Iterable[Any] = ()) -> list[Any]:
 
 def to_tuple(items: Iterable[Any] = ()) -> tuple[Any, ...]:
     return sized_result(tuple(bounded(items)))  # type: ignore[no-any-return]
-
-
-def to_set(items: Iterable[Any] = ()) -> set[Any]:
-    if type(items) in SETS:
-        return sized_result(set(spread(items)))  # type: ignore[no-any-return]
-    made: set[Any] = set()
-    in_chunks(bounded(items), lambda part: made.update(map(hashable, part)))
-    return sized_result(made)  # type: ignore[no-any-return]
 
 
 def to_frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
@@ -63,30 +59,12 @@ def to_dict(source: Any = (), /, **entries: Any) -> dict[Any, Any]:
     return sized_result(made)  # type: ignore[no-any-return]
 
 
-def put_pairs(target: Any, source: Iterable[Any]) -> None:
-    """Do what dict.update does with pairs."""
-    in_chunks(bounded(source), lambda part: target.update([_pair(item) for item in part]))
-
-
-def _pair(item: Any) -> tuple[Any, Any]:
-    if type(item) is tuple and len(item) == 2:
-        return hashable(item[0]), item[1]
-    key, value = list(bounded(item, 3))
-    return hashable(key), value
-
-
-def dict_from_keys(keys: Iterable[Any], value: Any = None) -> dict[Any, Any]:
-    made: dict[Any, Any] = {}
-    in_chunks(bounded(keys), lambda part: made.update(dict.fromkeys(map(hashable, part), value)))
-    return sized_result(made)  # type: ignore[no-any-return]
-
-
 def to_bytes(source: Any = b"", encoding_name: object = None, errors: object = "strict") -> bytes:
     kind = type(source)
     if kind is str:
         if encoding_name is None:
             raise TypeError("string argument without an encoding")
-        return sized_result(source.encode(encoding(encoding_name), error_mode(errors)))  # type: ignore[no-any-return]
+        return encode(source, encoding_name, errors)  # type: ignore[no-any-return]
     if kind is int:
         expect_text(source)
         return bytes(source)
@@ -134,10 +112,16 @@ def total(items: Iterable[Any], /, start: Any = 0) -> Any:
         raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
     items = bounded(items)
     kind = type(items)
-    if type(start) in _NUMBERS and (kind is range or (kind in SEQUENCES and _NUMBERS.issuperset(map(type, items)))):
-        return sum(items, start)
     meter = current_meter()
     result = start
+    if type(start) in _NUMBERS and (kind is range or (kind in SEQUENCES and _NUMBERS.issuperset(map(type, items)))):
+        source = iter(items)
+        # long integers take their time: C code gets some thousands at a time
+        while part := list(itertools.islice(source, 4096)):
+            result = sum(part, result)
+            if meter.reason is not None:
+                meter.fail()
+        return sized_result(result)
     for item in items:
         if meter.reason is not None:
             meter.fail()
@@ -149,31 +133,34 @@ def total(items: Iterable[Any], /, start: Any = 0) -> Any:
 
 
 def key_function(key: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Guard a sort key: what it returns is compared by C code many times."""
-    text = 0
+    """Guard a sort key: what it returns is compared by C code many times, and later."""
+    extent = Extent(limit=_MAX_KEY_NODES)
+    return lambda item: snapshot(key(item), extent)
 
-    def checked(item: Any) -> Any:
-        nonlocal text
-        made = comparable(key(item))
-        if type(made) in TEXTS:
-            text += len(made)
-            if text > MAX_WALK_TEXT:
-                raise LimitError(f"the sort keys hold more than {MAX_WALK_TEXT} characters")
-        return made
 
-    return checked
+def _itself(item: Any) -> Any:
+    return item
 
 
 def _extreme(choose: Callable[..., Any], arguments: tuple[Any, ...], key: Any, default: dict[str, Any]) -> Any:
     if len(arguments) == 1:
         source = bounded(arguments[0])
-        if key is None:
-            source = walk(source) if type(source) in SIZED else map(comparable, source)
         arguments = (source,)
-    elif key is None:
-        for argument in arguments:
-            comparable(argument)
-    return choose(*arguments, key=None if key is None else key_function(key), **default)
+        plain = type(source) in SIZED and not _holds_script_objects(source)
+    else:
+        plain = ATOMS.issuperset(map(type, arguments))
+    if key is not None:
+        key = key_function(key)
+    elif not plain:
+        key = comparable
+    return choose(*arguments, key=key, **default)
+
+
+def _holds_script_objects(items: Any) -> bool:
+    """Tell whether a script's methods may run when C code compares the items. Raises: LimitError for too much."""
+    extent = Extent()
+    extent.add(items)
+    return extent.scripted
 
 
 def minimum(*arguments: Any, key: Any = None, **default: Any) -> Any:
@@ -185,8 +172,8 @@ def maximum(*arguments: Any, key: Any = None, **default: Any) -> Any:
 
 
 def sort_list(items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
-    if key is None:
-        walk(items)
+    if key is None and _holds_script_objects(items):
+        key = _itself
     items.sort(key=None if key is None else key_function(key), reverse=reverse)
 
 

@@ -24,6 +24,9 @@ BUILTIN_EXCEPTIONS: tuple[type[Exception], ...] = (
     UnicodeEncodeError, UnicodeError, ValueError, ZeroDivisionError,
 )  # fmt: skip
 
+MAX_ANCESTORS = 500
+"""Of one class: putting them in order takes more than the square of their number."""
+
 _bases: set[type] = set(BUILTIN_EXCEPTIONS)
 
 
@@ -39,6 +42,8 @@ class ScriptClass(type):
         for base in bases:
             if type(base) is not ScriptClass and not (isinstance(base, type) and base in _bases):
                 raise TypeError(f"class {name}: only classes of this script and exceptions can be bases")
+        if sum([len(base.__mro__) for base in bases]) > MAX_ANCESTORS:
+            raise TypeError(f"class {name}: more than {MAX_ANCESTORS} base classes")
         kept = {}
         for key, value in namespace.items():
             if key[:1] == "_" and key not in _KEPT:

@@ -17,6 +17,7 @@ from picloud.engine.sandbox.facade import offered_names
 from picloud.engine.sandbox.instrument import FLAG, MODULE, Ticks, enclose
 from picloud.engine.sandbox.limits import (
     MAX_BRACKET_NESTING,
+    MAX_COMPILED_NODES,
     MAX_SOURCE_BYTES,
     MAX_SOURCE_NESTING,
     MAX_SOURCE_NODES,
@@ -133,7 +134,10 @@ def _parse(source: str, name: str, filename: str) -> list[ast.AST]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(source, filename)
-    return _nodes_within_limits(tree, name)
+    nodes = _nodes_within_limits(tree, name)
+    if any(type(node) is ast.Try and node.finalbody for node in nodes):
+        _check_finally(tree, name)
+    return nodes
 
 
 def _check_brackets(source: str, name: str) -> None:
@@ -167,6 +171,22 @@ def _nodes_within_limits(tree: ast.Module, name: str) -> list[ast.AST]:
         if type(node) is ast.Constant and type(node.value) is int and node.value.bit_length() > _MAX_LITERAL_BITS:
             raise _refusal(name, node.lineno, "the number is too large")
     return found
+
+
+def _check_finally(tree: ast.Module, name: str) -> None:
+    """Refuse finally blocks that would be compiled too often: each is copied for every way out of its try."""
+    if _compiled_size(tree) > MAX_COMPILED_NODES:
+        raise _refusal(name, 0, "the finally blocks are too large together: move their code into functions")
+
+
+def _compiled_size(node: ast.AST) -> int:
+    """Return the number of pieces of syntax that the compiler writes out. Recursive: the nesting was checked."""
+    size = 1 + sum(map(_compiled_size, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.Try) and node.finalbody and size <= MAX_COMPILED_NODES:
+        guarded = ast.Module([*node.body, *node.handlers, *node.orelse], [])  # type: ignore[list-item]
+        ways = 1 + sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(guarded))
+        size += ways * sum(map(_compiled_size, node.finalbody))
+    return size
 
 
 def _module_code(code: CodeType) -> CodeType:

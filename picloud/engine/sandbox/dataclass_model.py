@@ -168,7 +168,7 @@ def _ordering(kind: Any, shape: _Shape) -> dict[str, Callable[[Any, Any], Any]]:
         def ordered(self: Any, other: Any) -> Any:
             if type(other) is not type(self):
                 return NotImplemented
-            mine = walk(tuple([getattr(self, name) for name in shape.fields]))
+            mine = comparable(tuple([getattr(self, name) for name in shape.fields]))
             theirs = tuple([getattr(other, name) for name in shape.fields])
             return getattr(mine, sign)(theirs)
 

@@ -15,6 +15,9 @@ from picloud.engine.sandbox.meter import Meter
 from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, walk
 from picloud.engine.sandbox.stops import ExportError, LimitError
 
+MAX_PATH = 500
+"""Characters of a path in an error."""
+
 _PLAIN = frozenset([int, bool, str, type(None)])
 _QUICK = frozenset([bool, type(None)])
 _DATES = frozenset([datetime.datetime, datetime.date, datetime.time])
@@ -47,9 +50,10 @@ def _export(value: Any, path: str, depth: int) -> Any:
     if depth > MAX_WALK_NESTING:
         raise LimitError(f"{path}: nested deeper than {MAX_WALK_NESTING}")
     if kind in MAPPINGS:
-        return {_key(key, path): _export(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
+        named = [(_key(key, path), item) for key, item in value.items()]
+        return {name: _export(item, _below(path, f".{name[:MAX_PATH]}"), depth + 1) for name, item in named}
     if kind in SEQUENCES:
-        return [_export(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(value)]
+        return [_export(item, _below(path, f"[{at}]"), depth + 1) for at, item in enumerate(value)]
     if kind in _DATES:
         return value.isoformat()
     if kind is decimal.Decimal or kind is uuid.UUID:
@@ -57,6 +61,11 @@ def _export(value: Any, path: str, depth: int) -> Any:
     if kind is bytes:
         return base64.b64encode(value).decode("ascii")
     raise ExportError(f"{path}: '{kind.__name__}' object is not JSON")
+
+
+def _below(path: str, step: str) -> str:
+    """Return the path of a part; a long one is not made longer, since every part has one."""
+    return path + step if len(path) < MAX_PATH else path
 
 
 def _key(key: Any, path: str) -> str:

@@ -21,6 +21,7 @@ from picloud.engine.sandbox.syntax_tree import (
     is_type,
     load,
     placed,
+    star_shape,
 )
 
 SIGNS: Final[dict[type[ast.operator], str]] = {
@@ -89,6 +90,8 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         if keyword.arg is not None:
             self.check_name(keyword.value, keyword.arg)
         keyword.value = self.visit(keyword.value)
+        if keyword.arg is None:
+            keyword.value = placed(call("_mapping_", keyword.value), keyword.value)
 
     def method_call(self, node: ast.Call, function: ast.Attribute, kinds: list[Kind | None]) -> ast.expr:
         """`receiver.method(…)`."""
@@ -211,13 +214,18 @@ class Expressions(Visitor, RestrictingNodeTransformer):
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         node = self.node_contents_visit(node)
-        node.elts = [e if isinstance(e, ast.Constant | ast.Starred) else placed(call("_key_", e), e) for e in node.elts]
-        return self._unpacked(node, node.elts)
+        if any(isinstance(element, ast.Starred) for element in node.elts):
+            return placed(call("_key_set_", self._unpacked(ast.List(node.elts, ast.Load()), node.elts)), node)
+        node.elts = [e if isinstance(e, ast.Constant) else placed(call("_key_", e), e) for e in node.elts]
+        return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         kinds = [None if key is None else self.scopes.reader.kind_of(key) for key in node.keys]
         node = self.node_contents_visit(node)
         unpacks = None in node.keys
+        for at, key in enumerate(node.keys):
+            if key is None:
+                node.values[at] = placed(call("_mapping_", node.values[at]), node.values[at])
         keys = zip(node.keys, kinds, strict=True)
         node.keys = [None if key is None else self.guarded_key(key, kind) for key, kind in keys]
         return placed(call("_sized_", node), node) if unpacks else node
@@ -270,11 +278,22 @@ class Expressions(Visitor, RestrictingNodeTransformer):
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         if node.is_async:
             self.error(node.target, "async comprehensions are not available")
-        return self.node_contents_visit(node)
+        return self.guard_iter(node)
 
-    def guard_iter(self, node: ast.AST) -> ast.AST:
-        """Iteration needs no guard: scripts hold no proxies."""
-        return self.node_contents_visit(node)
+    def guard_iter(self, node: Any) -> ast.AST:
+        """Iteration itself needs no guard: scripts hold no proxies. Targets with stars do."""
+        shape = self.star_shape(node.target)
+        node = self.node_contents_visit(node)
+        if shape is not None:
+            node.iter = placed(call("_unpack_each_", node.iter, constant(shape)), node.iter)
+        return node  # type: ignore[no-any-return]
+
+    def star_shape(self, target: ast.expr) -> Any:
+        try:
+            return star_shape(target)
+        except ValueError as fault:
+            self.error(target, str(fault))
+            return None
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
         values = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]

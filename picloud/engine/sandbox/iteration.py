@@ -18,7 +18,7 @@ from picloud.engine.sandbox.containers import (
     nesting_above,
 )
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import comparable, ticking
+from picloud.engine.sandbox.sizes import bounded, comparable, ticking
 
 
 def generator_function(function: Callable[..., Any]) -> Callable[..., Generated]:
@@ -124,11 +124,20 @@ def generated(source: Iterator[Any]) -> Generated:
     return Generated(source)  # type: ignore[arg-type]
 
 
-def in_chunks(items: Iterable[Any], put: Callable[[list[Any]], object], size: int = 256) -> None:
-    """Insert items into a hash table in small steps: colliding keys cannot hold the GIL for long."""
-    source = iter(items)
-    meter = current_meter()
-    while part := list(itertools.islice(source, size)):
-        put(part)
-        if meter.reason is not None:
-            meter.fail()
+Shape = tuple[int, tuple[tuple[int, Any], ...]]
+"""A target of unpacking: how many targets it has (-1: any number, one has a star), and the shapes of those with one."""
+
+
+def unpacked(value: Any, shape: Shape) -> list[Any]:
+    """Unpack a value for a target with stars inside: C code takes all there is for a star."""
+    count, parts = shape
+    items = list(bounded(value) if count < 0 else itertools.islice(value, count + 1))
+    for at, inner in parts:
+        if -len(items) <= at < len(items):
+            items[at] = unpacked(items[at], inner)
+    return items
+
+
+def unpacked_each(iterable: Any, shape: Shape) -> Mapped:
+    """Unpack each item for the target of a loop."""
+    return mapped(lambda item: unpacked(item, shape), iterable)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from picloud.engine.sandbox.builtin_functions import put_pairs, to_set
 from picloud.engine.sandbox.containers import Counter
-from picloud.engine.sandbox.iteration import in_chunks
 from picloud.engine.sandbox.limits import MAX_ITEMS
-from picloud.engine.sandbox.operators import expect_search
+from picloud.engine.sandbox.operators import expect_counts, searched
 from picloud.engine.sandbox.sizes import (
-    ATOMS,
     MAPPINGS,
     SETS,
-    TEXTS,
     bounded,
     expect_room,
     hashable,
@@ -22,6 +18,7 @@ from picloud.engine.sandbox.sizes import (
     spread,
     walk,
 )
+from picloud.engine.sandbox.tables import in_chunks, put_pairs, to_set
 
 
 def keyed(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,11 +34,7 @@ def searching(method: Callable[..., Any]) -> Callable[..., Any]:
     """Guard a method that compares its first argument with every item."""
 
     def call(container: Any, item: Any, *more: Any) -> Any:
-        if type(item) not in ATOMS:
-            walk(item)
-        elif type(item) in TEXTS and len(item) > 1000:
-            expect_search(item, container)
-        return method(container, item, *more)
+        return method(container, searched(item, container), *more)
 
     return call
 
@@ -84,9 +77,10 @@ def _counting(name: str) -> Callable[..., None]:
 
     def call(container: Any, source: Any = (), /, **counts: Any) -> None:
         if type(source) in MAPPINGS:
-            change(container, spread(source))
+            expect_counts(container)
+            change(container, expect_counts(spread(source)))
         else:
-            in_chunks(bounded(source), lambda part: change(container, [hashable(item) for item in part]))
+            in_chunks(bounded(source), lambda part: change(container, map(hashable, part)))
         if counts:
             change(container, counts)
         sized_result(container)
@@ -99,6 +93,7 @@ subtract_counter = _counting("subtract")
 
 
 def most_common(container: Any, n: Any = None) -> Any:
+    walk(container)
     return sized_result(container.most_common(n if n is None else min(n, MAX_ITEMS)))
 
 

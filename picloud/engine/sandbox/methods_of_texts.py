@@ -7,7 +7,6 @@ from typing import Any
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT, MAX_WALK_TEXT
 from picloud.engine.sandbox.sizes import TEXTS, bounded, expect_text, sized_result, walk
 from picloud.engine.sandbox.stops import LimitError
-from picloud.engine.sandbox.text import encoding, error_mode
 
 
 def _padding(name: str) -> Any:
@@ -37,7 +36,7 @@ def _searching_backwards(name: str) -> Any:
 
 def _stripping(name: str) -> Any:
     def strip(text: Any, chars: Any = None) -> Any:
-        if chars is not None and len(chars) > 1000:
+        if chars is not None and len(chars) > 64 and len(chars) * len(text) > MAX_WALK_TEXT:
             raise LimitError("too many characters to strip")
         return sized_result(getattr(text, name)(chars))
 
@@ -76,17 +75,11 @@ def join(separator: Any, items: Any) -> Any:
     return separator.join([part if type(part) in TEXTS else None for part in parts])
 
 
-def encode(text: str, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
-    return sized_result(text.encode(encoding(encoding_name), error_mode(errors)))
-
-
-def decode(data: bytes, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
-    return sized_result(data.decode(encoding(encoding_name), error_mode(errors)))
-
-
 def translate(text: str, table: Any) -> Any:
     if type(table) is not dict:
         raise TypeError("translate() needs a dict, as str.maketrans makes it")
+    # a copy without keys whose __eq__ could change the table meanwhile
+    table = {code: new for code, new in table.items() if type(code) is int}
     longest = max([len(new) for new in table.values() if type(new) is str], default=1)
     expect_text(len(text) * max(1, longest))
     return sized_result(text.translate(table))

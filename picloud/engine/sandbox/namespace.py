@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import decimal
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, ClassVar, Final
 
 import regex
 
@@ -13,7 +16,6 @@ from picloud.engine.sandbox import iteration, operators, text
 from picloud.engine.sandbox.attributes import (
     ATTRIBUTES,
     FUNCTION_ATTRIBUTES,
-    direct,
     dynamic_getattr,
     dynamic_hasattr,
     dynamic_setattr,
@@ -21,21 +23,26 @@ from picloud.engine.sandbox.attributes import (
     method_table,
 )
 from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, ScriptClass, allow_as_base
+from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import script_dataclass
 from picloud.engine.sandbox.facade import Facade, offered_names
 from picloud.engine.sandbox.meter import die
 from picloud.engine.sandbox.modules import MODULES
+from picloud.engine.sandbox.modules.collecting import counter, default_dict, deque
+from picloud.engine.sandbox.modules.numeric import to_decimal
+from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
 from picloud.engine.sandbox.sizes import ATOMS, bounded, comparable, hashable, sized_result
 from picloud.engine.sandbox.stops import LimitError
+from picloud.engine.sandbox.tables import dict_from_keys, to_mapping, to_set
 
-ATTRIBUTES[type(regex.match("a", "a"))] = direct("start end span pos endpos lastindex lastgroup group groups groupdict")
+ATTRIBUTES[type(regex.match("a", "a"))] = MATCH_ATTRIBUTES
 allow_as_base(LimitError)
 
 TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
     "str": (text.to_text, str),
     "list": (functions.to_list, list),
     "tuple": (functions.to_tuple, tuple),
-    "set": (functions.to_set, set),
+    "set": (to_set, set),
     "frozenset": (functions.to_frozenset, frozenset),
     "dict": (functions.to_dict, dict),
     "bytes": (functions.to_bytes, bytes),
@@ -45,14 +52,20 @@ TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
 }
 """Names of types: the function that a script calls, and the real class for isinstance, type and match."""
 
-_REAL: Final[dict[Any, type]] = dict(TYPES.values())
-_CALLED: Final[dict[type, Any]] = {kind: function for function, kind in TYPES.values()}
+_IMPORTED_TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
+    "Decimal": (to_decimal, decimal.Decimal),
+    "Counter": (counter, Counter),
+    "defaultdict": (default_dict, DefaultDict),
+    "deque": (deque, Deque),
+}
+_REAL: Final[dict[Any, type]] = dict([*TYPES.values(), *_IMPORTED_TYPES.values()])
+_CALLED: Final[dict[type, Any]] = {kind: function for function, kind in _REAL.items()}
 
-FUNCTION_ATTRIBUTES[functions.to_dict] = {"fromkeys": functions.dict_from_keys}
+FUNCTION_ATTRIBUTES[functions.to_dict] = {"fromkeys": dict_from_keys}
 FUNCTION_ATTRIBUTES[functions.to_int] = {"from_bytes": functions.int_from_bytes}
 FUNCTION_ATTRIBUTES[functions.to_bytes] = {"fromhex": lambda digits: sized_result(bytes.fromhex(digits))}
 FUNCTION_ATTRIBUTES[text.to_text] = {"maketrans": lambda *tables: str.maketrans(*tables)}
-for _name, (_function, _kind) in TYPES.items():
+for _name, (_function, _kind) in (*TYPES.items(), *_IMPORTED_TYPES.items()):
     if _function is not bool:
         FUNCTION_ATTRIBUTES.setdefault(_function, {})["__name__"] = _name
 
@@ -77,13 +90,23 @@ def is_subclass(kind: Any, parents: Any) -> bool:
     return issubclass(real_type(kind), real_type(parents))
 
 
+@dataclass(frozen=True, slots=True)
+class KindName:
+    """Stands for an exception class of the host whose __init__ would write what it is given into a text, unchecked."""
+
+    __name__: str
+    _sandbox_attrs_: ClassVar[frozenset[str]] = frozenset({"__name__"})
+
+
 def type_of(value: Any) -> Any:
     """type() for scripts, with one argument."""
     kind = type(value)
     if kind in _CALLED:
         return _CALLED[kind]
-    if type(kind) is ScriptClass or kind in ATOMS or issubclass(kind, Exception):
+    if type(kind) is ScriptClass or kind in ATOMS:
         return kind
+    if issubclass(kind, Exception):
+        return KindName(kind.__name__) if type(kind.__init__) is FunctionType else kind
     raise TypeError("type() is not available for this object")
 
 
@@ -157,7 +180,9 @@ GUARDS: Final[dict[str, Any]] = {
     "_or_": operators.BINARY["|"], "_and_": operators.BINARY["&"], "_xor_": operators.BINARY["^"],
     "_augment_": operators.augment, "_augitem_": operators.augment_item, "_augattr_": augment_attribute,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
-    "_key_": hashable, "_cmp_": comparable, "_star_": bounded, "_sized_": sized_result,
+    "_key_": hashable, "_cmp_": comparable, "_star_": bounded, "_mapping_": to_mapping, "_key_set_": to_set,
+    "_unpack_": iteration.unpacked,
+    "_unpack_each_": iteration.unpacked_each, "_sized_": sized_result,
     "_fmt_": text.format_field, "_fstr_": text.join_fields,
     "_gen_": iteration.generated, "_generator_": iteration.generator_function,
     "_returning_": iteration.returning_generator_function,

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from picloud.engine.sandbox.class_model import ScriptClass
-from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
+from picloud.engine.sandbox.class_model import ScriptClass, script_defines
+from picloud.engine.sandbox.containers import BigRange, Counter, DefaultDict, Deque
 from picloud.engine.sandbox.limits import (
     CHARGE_FROM,
     MAX_DECIMAL_EXPONENT,
@@ -19,25 +19,31 @@ from picloud.engine.sandbox.limits import (
 from picloud.engine.sandbox.sizes import (
     ATOMS,
     HASHED,
+    ITEMS_VIEW,
     MAPPINGS,
     SEQUENCES,
+    SET_VIEWS,
     SETS,
     SIZED,
     TEXTS,
     bounded,
+    comparable,
     expect_items,
     expect_room,
     expect_text,
     hashable,
     sized_result,
     spread,
+    ticking,
     walk,
 )
 from picloud.engine.sandbox.stops import LimitError
+from picloud.engine.sandbox.tables import put_pairs, to_set
 from picloud.engine.sandbox.text import percent
 
 Decimal = decimal.Decimal
 
+_NUMBERS: Final = frozenset([int, float, bool, Decimal])
 SMALL: Final = 1 << 62
 """Integers below this cost nothing, and neither does a product of two of them."""
 
@@ -133,13 +139,21 @@ def divide_with_rest(a: Any, b: Any) -> tuple[Any, Any]:
 
 def _set_operator(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def guarded(a: Any, b: Any) -> Any:
-        if type(a) in HASHED:
-            spread(a)
-            if type(b) in HASHED:
-                spread(b)
+        kind, other = type(a), type(b)
+        if kind in HASHED or other in SET_VIEWS:
+            a, b = _operand(a, other), _operand(b, kind)
         return _set_result(apply(a, b))
 
     return guarded
+
+
+def _operand(value: Any, other: type) -> Any:
+    """Guard one side of a set operator. A view of a dict takes any iterable on its other side."""
+    kind = type(value)
+    if kind in HASHED:
+        hashes_values = kind is ITEMS_VIEW and not ATOMS.issuperset({type(held) for _, held in value})
+        return walk(value) if hashes_values else spread(value)
+    return to_set(value) if other in SET_VIEWS else value
 
 
 subtract = _set_operator(operator.sub)
@@ -179,7 +193,12 @@ def augment(sign: str, target: Any, value: Any) -> Any:
         if sign == "+":
             value = bounded(value)
             expect_room(target, value)
+    elif kind in MAPPINGS and type(value) not in MAPPINGS and sign == "|":
+        put_pairs(target, value)
+        return sized_result(target)
     elif kind in SETS or kind in MAPPINGS:
+        if kind is Counter:
+            expect_counts(target)
         spread(target)
         if type(value) in HASHED:
             spread(value)
@@ -195,27 +214,44 @@ def augment_item(container: Any, key: Any, sign: str, value: Any) -> None:
     writable_items(container)[key] = augment(sign, container[key], value)
 
 
+def expect_counts(counter: Any) -> Any:
+    """Return a Counter (or what is added to one) if its values are numbers: texts would grow with every sum."""
+    if not _NUMBERS.issuperset(map(type, counter.values())):
+        raise TypeError("the values of a Counter must be numbers")
+    return counter
+
+
 # Membership, keys and slices.
 
 
 def contains(item: Any, container: Any) -> bool:
     """`item in container`."""
+    kind = type(container)
+    if kind in SEQUENCES:
+        return searched(item, container) in container
+    if kind not in SIZED and kind is not BigRange and not _defines_contains(kind):
+        container = ticking(iter(container))
+    return comparable(item) in container
+
+
+def _defines_contains(kind: type) -> bool:
+    return type(kind) is ScriptClass and script_defines(kind, "__contains__")
+
+
+def searched(item: Any, container: Any) -> Any:
+    """Guard what is compared with every item of a sequence: long texts and numbers may all be equal but for the end."""
     kind = type(item)
     if kind in ATOMS:
-        if kind in TEXTS and len(item) > 1000 and type(container) in SEQUENCES:
-            expect_search(item, container)
-    else:
-        walk(item)
-    return item in container
-
-
-def expect_search(item: Any, container: Any) -> None:
-    """Refuse comparing a long text with every item of a long sequence: they may all be equal but for the end."""
-    if len(item) * len(container) > 4 * MAX_WALK_TEXT:
-        raise LimitError("the search is too expensive: a long text in a long sequence")
+        size = len(item) if kind in TEXTS else item.bit_length() >> 3 if kind is int else 0
+        if size > 1000 and size * len(container) > 4 * MAX_WALK_TEXT:
+            raise LimitError("the search is too expensive: a long text or number in a long sequence")
+    return comparable(item)
 
 
 def take_slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
+    if not ATOMS.issuperset((type(start), type(stop), type(step))):
+        # __getitem__ of a script is handed the slice; slices in slices overflow the stack when they are freed
+        raise TypeError("slice indices must be integers or None")
     result = value[start:stop:step]
     return sized_result(result) if type(result) in SIZED and len(result) > 512 else result
 
@@ -239,11 +275,27 @@ def writable_items(target: Any) -> Any:
     raise TypeError(f"'{type(target).__name__}' object does not support item assignment")
 
 
+class _ErrorWriter:
+    """Sets attributes of a script's exception: C code takes `args` from any iterable."""
+
+    __slots__ = ("_error",)
+    _error: Exception
+
+    def __init__(self, error: Exception) -> None:
+        object.__setattr__(self, "_error", error)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._error, name, tuple(bounded(value)) if name == "args" else value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._error, name)
+
+
 def writable(target: Any) -> Any:
     """Guard the target of `target.name = …` and `del target.name`: objects and classes of the script only."""
     kind = type(target)
     if type(kind) is ScriptClass or kind is ScriptClass:
-        return target
+        return _ErrorWriter(target) if isinstance(target, Exception) else target
     raise TypeError(f"attributes of '{kind.__name__}' objects cannot be set")
 
 

@@ -98,11 +98,13 @@ class Policy(Expressions):
                 for b in (target.slice.lower, target.slice.upper, target.slice.step)
             ]
             return placed(ast.Expr(call("_setslice_", self.visit(target.value), *bounds, self.visit(node.value))), node)
-        unpacks = ast.Starred in self._present and any(
-            isinstance(part, ast.Starred) for t in node.targets for part in ast.walk(t)
-        )
+        shapes = [shape for t in node.targets if (shape := self.star_shape(t)) is not None]
         node = self.node_contents_visit(node)
-        if unpacks:
+        if any(parts for _, parts in shapes):
+            if len(node.targets) > 1:
+                self.error(node, "a nested target with a star is only available in an assignment to one target")
+            node.value = placed(call("_unpack_", node.value, constant(shapes[0])), node.value)
+        elif shapes:
             node.value = placed(call("_star_", node.value), node.value)
         return node
 
@@ -262,6 +264,9 @@ class Policy(Expressions):
             node.body = [self.visit(statement) for statement in node.body]
         self._in_class.pop()
         fields = self._fields.pop()
+        for base in node.bases:
+            if isinstance(base, ast.Starred):
+                base.value = placed(call("_star_", base.value), base)
         node.keywords = [ast.keyword("metaclass", load("_ScriptClass_"))]
         if fields:
             names = ast.Tuple([constant(name) for name in fields], ast.Load())

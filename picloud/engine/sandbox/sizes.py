@@ -33,14 +33,19 @@ SETS: Final = frozenset([set, frozenset])
 SEQUENCES: Final = frozenset([list, tuple, set, frozenset, Deque])
 MAPPINGS: Final = frozenset([dict, DefaultDict, Counter])
 _EMPTY: dict[Any, Any] = {}
-_KEYS, _VALUES, _ITEMS = type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items())
-VIEWS: Final = frozenset([_KEYS, _VALUES, _ITEMS])
-HASHED: Final = SETS | MAPPINGS | {_KEYS, _ITEMS}
+_KEYS, _VALUES, ITEMS_VIEW = type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items())
+VIEWS: Final = frozenset([_KEYS, _VALUES, ITEMS_VIEW])
+SET_VIEWS: Final = frozenset([_KEYS, ITEMS_VIEW])
+HASHED: Final = SETS | MAPPINGS | {_KEYS, ITEMS_VIEW}
 SIZED: Final = SEQUENCES | MAPPINGS | TEXTS | VIEWS | {range}
 """Types that C code may iterate: their length is known and bounded."""
 
 SPREAD_FROM: Final = 4096
 """Hash tables of more items are looked at for colliding keys before C code works on all of them in one go."""
+SPREAD_LEAST: Final = 256
+"""And each of more items than this, where there are many tables in one value."""
+_BULKY: Final = TEXTS | {int, decimal.Decimal}
+_DECIMAL_BYTES: Final = decimal.Decimal().__sizeof__()
 
 ITEM_BYTES: Final = 16
 ENTRY_BYTES: Final = 100
@@ -62,64 +67,134 @@ def _children(value: Any, kind: type) -> Collection[Any] | None:
     return None
 
 
-def spread(table: Any) -> Any:
+def spread(table: Any, least: int = SPREAD_FROM) -> Any:
     """Return the set or dict if C code may insert or look up all of its keys in one go.
 
     Keys can be chosen to collide (`i * (2**61 - 1)`, and tuples); then that work is quadratic and holds the GIL. Their
     hashes tell: as integers they do not collide themselves.
     Raises: LimitError when most keys share a hash.
     """
-    if len(table) > SPREAD_FROM and type(table) in HASHED:
-        keys = [key for key, _ in table] if type(table) is _ITEMS else table
-        if 2 * len(set(map(hash, keys))) < len(table):
+    if len(table) > least and type(table) in HASHED:
+        keys = [key for key, _ in table] if type(table) is ITEMS_VIEW else table
+        # no map(): the hashes of long tuples take their time, and bytecode can be interrupted
+        if 2 * len({hash(key) for key in keys}) < len(table):
             raise LimitError("most keys of the set or dict have the same hash")
     return table
 
 
-def walk(value: Any, limit: int = MAX_WALK_NODES) -> Any:
-    """Return the value if C code (or recursion) may visit all of it; what is shared counts each time it is reached.
+class Extent:
+    """How much C code (or recursion) would visit of some values; what is shared counts each time it is reached."""
 
-    Raises: LimitError when it is nested too deep, too large, or holds too much text.
-    """
-    if type(value) in ATOMS:
-        return value
-    nodes = text = depth = 0
-    level = [value]
-    while level:
-        # all values of one depth at once: what is done per value is done by C code
-        below: list[Any] = []
-        for item in level:
-            kind = type(item)
-            # the two that nearly all data is made of are not copied first
-            children = item if kind is dict or kind is list else _children(item, kind)
-            if children is None:
-                continue
-            size = len(children)
-            nodes += size + size if kind is dict else size
-            if size > SPREAD_FROM:
-                spread(item)
-            if nodes > limit:
-                raise LimitError(f"the structure has more than {limit} values, shared ones counted each time")
-            if depth > MAX_WALK_NESTING:
-                raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
-            below += children
-            if kind is dict:
-                below += item.values()
-        kinds = set(map(type, below))
+    __slots__ = ("hashed", "limit", "nodes", "scripted", "text")
+
+    def __init__(self, limit: int = MAX_WALK_NODES) -> None:
+        self.limit = limit
+        self.nodes = self.text = self.hashed = 0
+        self.scripted = False
+        """Whether there is an object of the script in there: its methods may run while C code is at work."""
+
+    def add(self, value: Any) -> None:
+        """Count one more value.
+
+        Raises: LimitError when all is too large, holds too much text, or is nested too deep.
+        """
+        kind = type(value)
+        if kind in ATOMS:
+            self.nodes += 1
+            self._count({kind}, (value,))
+            return
+        level = [value]
+        depth = 0
+        while level:
+            # all values of one depth at once: what is done per value is done by C code
+            below: list[Any] = []
+            for item in level:
+                kind = type(item)
+                if type(kind) is not type:
+                    self.scripted = True  # of a class that has a metaclass: the script's
+                # the two that nearly all data is made of are not copied first
+                children = item if kind is dict or kind is list else _children(item, kind)
+                if children is None:
+                    continue
+                size = len(children) * 2 if kind is dict else len(children)
+                if size > SPREAD_LEAST and kind in HASHED:
+                    self.hashed += size
+                    if self.hashed > SPREAD_FROM:
+                        spread(item, SPREAD_LEAST)
+                self.nodes += size
+                if self.nodes > self.limit:
+                    raise LimitError(f"the structure has more than {self.limit} values, shared ones counted each time")
+                if depth > MAX_WALK_NESTING:
+                    raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
+                below += children
+                if kind is dict:
+                    below += item.values()
+            kinds = set(map(type, below))
+            if not kinds.isdisjoint(_BULKY):
+                self._count(kinds, below)
+            if ATOMS.issuperset(kinds):
+                return
+            level = [child for child in below if type(child) not in ATOMS]
+            depth += 1
+
+    def _count(self, kinds: set[type], atoms: Collection[Any]) -> None:
+        """Count the bytes in those of the values that can be long."""
         if not kinds.isdisjoint(TEXTS):
-            text += sum([len(child) for child in below if type(child) in TEXTS])
-            if text > MAX_WALK_TEXT:
-                raise LimitError(f"the structure holds more than {MAX_WALK_TEXT} characters")
-        if ATOMS.issuperset(kinds):
-            break
-        level = [child for child in below if type(child) not in ATOMS]
-        depth += 1
+            self.text += sum([len(atom) for atom in atoms if type(atom) in TEXTS])
+        if int in kinds:
+            bits = map(int.bit_length, atoms if len(kinds) == 1 else [atom for atom in atoms if type(atom) is int])
+            self.text += sum(bits) >> 3
+        if decimal.Decimal in kinds:
+            decimals = [atom.__sizeof__() for atom in atoms if type(atom) is decimal.Decimal]
+            self.text += sum(decimals) - _DECIMAL_BYTES * len(decimals)
+        if self.text > MAX_WALK_TEXT:
+            raise LimitError(f"the structure holds more than {MAX_WALK_TEXT} characters")
+
+
+def walk(value: Any) -> Any:
+    """Return the value if C code (or recursion) may visit all of it now.
+
+    Raises: LimitError.
+    """
+    if type(value) not in ATOMS:
+        Extent().add(value)
     return value
 
 
 def comparable(value: Any) -> Any:
-    """Guard the left side of a comparison: what it costs is bounded by that side."""
-    return value if type(value) in ATOMS else walk(value)
+    """Guard the left side of a comparison: what it costs is bounded by that side, as it is now.
+
+    With objects of the script in it the side is a copy: their __eq__ runs in the middle and could make it longer.
+    """
+    if type(value) in ATOMS:
+        return value
+    extent = Extent()
+    extent.add(value)
+    return _copied(value) if extent.scripted else value
+
+
+def snapshot(value: Any, extent: Extent) -> Any:
+    """Return a copy of the containers in a value that C code will visit later, or while it calls the script."""
+    extent.add(value)
+    return _copied(value)
+
+
+def _copied(value: Any) -> Any:
+    kind = type(value)
+    if kind is tuple:
+        return value if ATOMS.issuperset(map(type, value)) else tuple([_copied(item) for item in value])
+    if kind is list:
+        return [_copied(item) for item in value]
+    if kind in SETS:
+        return kind(value)
+    if kind is Deque:
+        return Deque([_copied(item) for item in value])
+    if kind is ITEMS_VIEW:
+        return {key: _copied(item) for key, item in value}.items()
+    if kind in MAPPINGS:
+        items = {key: _copied(item) for key, item in value.items()}
+        return Counter(items) if kind is Counter else items
+    return value
 
 
 def hashable(key: Any) -> Any:

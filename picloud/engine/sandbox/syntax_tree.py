@@ -107,6 +107,27 @@ class Visitor(ast.NodeTransformer):
         return node
 
 
+def star_shape(target: ast.expr) -> Any:
+    """Return the shape (see iteration.Shape) of a target of unpacking, None where it has no star.
+
+    Raises: ValueError for a target behind a star that is unpacked again.
+    """
+    if not isinstance(target, ast.Tuple | ast.List):
+        return None
+    parts = []
+    star = None
+    for at, part in enumerate(target.elts):
+        if isinstance(part, ast.Starred):
+            star = at
+            if isinstance(part.value, ast.Tuple | ast.List):
+                raise ValueError("unpacking behind a star is not available")
+        elif (inner := star_shape(part)) is not None:
+            parts.append((at if star is None else at - len(target.elts), inner))
+    if star is None and not parts:
+        return None
+    return (len(target.elts) if star is None else -1, tuple(parts))
+
+
 def is_simple(node: ast.expr) -> bool:
     """Whether a node may be evaluated twice."""
     return isinstance(node, ast.Name | ast.Constant)

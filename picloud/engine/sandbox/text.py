@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import itertools
 import re
+from collections.abc import Callable
 from typing import Any
 
 from picloud.engine.sandbox.class_model import ScriptClass, script_defines
@@ -34,6 +36,9 @@ ENCODINGS = frozenset(
 )
 ENCODING_ERRORS = frozenset("strict ignore replace backslashreplace xmlcharrefreplace surrogatepass".split())
 
+MAX_CODED_WITH_ERRORS = 500_000
+"""Characters or bytes."""
+
 _DIGITS = re.compile(r"\d+")
 _DATES = frozenset([datetime.datetime, datetime.date, datetime.time])
 _QUICK = frozenset([int, float, bool, type(None)])
@@ -51,6 +56,24 @@ def error_mode(name: object) -> str:
     return name
 
 
+def encode(text: str, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
+    return sized_result(_coded(text, text.encode, encoding(encoding_name), error_mode(errors)))
+
+
+def decode(data: bytes, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
+    return sized_result(_coded(data, data.decode, encoding(encoding_name), error_mode(errors)))
+
+
+def _coded(source: Any, apply: Callable[[str, str], Any], encoding_name: str, errors: str) -> Any:
+    """Encode or decode; what handles errors is called for each of them, which takes its time."""
+    if errors == "strict" or len(source) <= MAX_CODED_WITH_ERRORS:
+        return apply(encoding_name, errors)
+    try:
+        return apply(encoding_name, "strict")
+    except UnicodeError:
+        raise LimitError(f"a text with errors may be at most {MAX_CODED_WITH_ERRORS} long") from None
+
+
 def to_text(value: Any = "", encoding_name: object = None, errors: object = "strict") -> str:
     """str() for scripts."""
     kind: Any = type(value)
@@ -59,7 +82,7 @@ def to_text(value: Any = "", encoding_name: object = None, errors: object = "str
     if encoding_name is not None:
         if kind is not bytes:
             raise TypeError(f"decoding to str: need bytes, {kind.__name__} found")
-        return sized_result(value.decode(encoding(encoding_name), error_mode(errors)))  # type: ignore[no-any-return]
+        return decode(value, encoding_name, errors)  # type: ignore[no-any-return]
     if kind in _QUICK:
         return str(value)
     if kind in ATOMS:
@@ -80,10 +103,37 @@ def _text_from(text: object, method: str) -> str:
     return sized_result(text)  # type: ignore[no-any-return]
 
 
+def error_arguments(error: BaseException) -> tuple[Any, ...]:
+    """Return the `args` that C code knows: a script's class may define others."""
+    return _ARGUMENTS(error)  # type: ignore[no-any-return]
+
+
+_ARGUMENTS = BaseException.__dict__["args"].__get__
+_FILE_FIELDS = [OSError.__dict__[name].__get__ for name in ("errno", "strerror", "filename", "filename2")]
+_CODEC_FIELDS = {
+    kind: [kind.__dict__[name].__get__ for name in ("encoding", "object", "reason", "start", "end")]
+    for kind in (UnicodeDecodeError, UnicodeEncodeError)
+}
+
+
+def _has_plain_fields(error: BaseException) -> bool:
+    """Tell whether C code may show what it keeps beside `args`. A script sets it, and some of it is not checked."""
+    if isinstance(error, OSError):
+        return ATOMS.issuperset([type(read(error)) for read in _FILE_FIELDS])
+    for kind, fields in _CODEC_FIELDS.items():
+        if isinstance(error, kind):
+            try:
+                encoding_name, data, reason, start, end = [read(error) for read in fields]
+            except TypeError:  # not set
+                return False
+            return type(encoding_name) is type(reason) is str and 0 <= start < end <= len(data)
+    return True
+
+
 def _error_text(error: BaseException) -> str:
     """What str(error) gives, without the C code that would visit nested arguments unchecked."""
-    arguments = error.args
-    if ATOMS.issuperset(map(type, arguments)):
+    arguments = error_arguments(error)
+    if ATOMS.issuperset(map(type, arguments)) and _has_plain_fields(error):
         return sized_result(str(error))  # type: ignore[no-any-return]
     if len(arguments) != 1:
         return to_repr(arguments)
@@ -110,7 +160,9 @@ def _object_repr(value: Any) -> str:
     if type(kind) is ScriptClass and script_defines(kind, "__repr__"):
         return _text_from(value.__repr__(), "__repr__")
     if isinstance(value, BaseException):
-        return sized_result(f"{kind.__name__}({', '.join([to_repr(a) for a in value.args])})")  # type: ignore[no-any-return]
+        current_meter().check()
+        shown = ", ".join([to_repr(argument) for argument in error_arguments(value)])
+        return sized_result(f"{kind.__name__}({shown})")  # type: ignore[no-any-return]
     if kind is range or kind is BigRange:
         numbers = value if kind is range else value._numbers
         return repr(numbers)
@@ -203,11 +255,16 @@ def format_value(value: Any, spec: object = "") -> str:
     if kind in _DATES:
         return format_date(value, spec)
     if kind is decimal.Decimal:
-        if value.is_finite() and abs(value.adjusted()) > MAX_DECIMAL_EXPONENT:
-            raise LimitError("the Decimal is too large to format")
+        _moderate(value)
     elif kind not in ATOMS:
         raise TypeError(f"unsupported format string passed to {kind.__name__}.__format__")
     return sized_result(format(value, spec))  # type: ignore[no-any-return]
+
+
+def _moderate(value: decimal.Decimal) -> decimal.Decimal:
+    if value.is_finite() and abs(value.adjusted()) > MAX_DECIMAL_EXPONENT:
+        raise LimitError("the Decimal is too large to format")
+    return value
 
 
 def format_date(value: Any, pattern: object) -> str:
@@ -218,7 +275,18 @@ def format_date(value: Any, pattern: object) -> str:
         raise LimitError(f"the format is longer than {MAX_FORMAT_SPEC}")
     if any(len(digits) > 3 for digits in _DIGITS.findall(pattern)):
         raise LimitError("a width in the format is too large")
+    if "Z" in pattern and type(value) is not datetime.date:
+        expect_text(pattern.count("Z") * len(value.tzname() or ""))
     return sized_result(value.strftime(pattern))  # type: ignore[no-any-return]
+
+
+def parse_date(text: Any, pattern: Any) -> datetime.datetime:
+    """datetime.strptime for scripts: the library keeps what it makes of a format, under one lock, for every app."""
+    if type(text) is not str or type(pattern) is not str:
+        raise TypeError("the text and the format must be strings")
+    if len(text) > MAX_FORMAT_SPEC or len(pattern) > MAX_FORMAT_SPEC:
+        raise LimitError(f"the text or the format is longer than {MAX_FORMAT_SPEC}")
+    return datetime.datetime.strptime(text, pattern)
 
 
 def join_fields(*parts: str) -> str:
@@ -227,25 +295,30 @@ def join_fields(*parts: str) -> str:
     return "".join(parts)
 
 
+_LONGEST_FLOAT = 320
+"""Characters of `%f` without its precision."""
 _PERCENT = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?")
 
 
 def percent(template: str | bytes, values: Any) -> Any:
     """`template % values`."""
     shown = template if isinstance(template, str) else template.decode("latin-1")
-    for width, precision in _PERCENT.findall(shown):
-        for number in (width, precision):
-            if number == "*" or len(number) > 5 or (number and int(number) > MAX_FORMAT_WIDTH):
-                raise LimitError(f"the width in a % format is larger than {MAX_FORMAT_WIDTH} or a *")
+    fields = _PERCENT.findall(shown)
+    size = len(template)
+    for number in itertools.chain.from_iterable(fields):
+        if number == "*" or len(number) > 5 or (number and int(number) > MAX_FORMAT_WIDTH):
+            raise LimitError(f"the width in a % format is larger than {MAX_FORMAT_WIDTH} or a *")
+        size += int(number or 0)
     kind = type(values)
     arguments: Any
     if kind is dict:
         arguments = {key: _argument(value) for key, value in values.items()}
-        parts = list(arguments.values())
+        # each may be shown by every field
+        size += len(fields) * max(map(_shown_length, arguments.values()), default=0)
     else:
-        parts = [_argument(value) for value in (values if kind is tuple else (values,))]
-        arguments = tuple(parts)
-    expect_text(len(template) + sum([_shown_length(part) for part in parts]))
+        arguments = tuple([_argument(value) for value in (values if kind is tuple else (values,))])
+        size += sum(map(_shown_length, arguments))
+    expect_text(size)
     return sized_result(template % arguments)
 
 
@@ -266,10 +339,17 @@ class _Argument:
 
 
 def _argument(value: Any) -> Any:
+    if type(value) is decimal.Decimal:
+        return _moderate(value)  # `%d` writes all of its digits
     return value if type(value) in ATOMS else _Argument(value)
 
 
 def _shown_length(part: Any) -> int:
-    if type(part) in TEXTS:
+    kind = type(part)
+    if kind in TEXTS:
         return len(part)
-    return max(len(part.text), len(part.representation)) if type(part) is _Argument else 0
+    if kind is _Argument:
+        return max(len(part.text), len(part.representation))
+    if kind is int:
+        return part.bit_length() // 3 + 2  # type: ignore[no-any-return]
+    return _LONGEST_FLOAT if kind is float else len(str(part))

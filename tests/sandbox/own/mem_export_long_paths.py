@@ -1,3 +1,3 @@
 # cpu: a long key above many items, when the result is brought out | expected: blocked at run
 def handle(event, ctx):
-    return {'k' * 800000: [[] for i in range(60000)]}
+    return {'k' * 1000000: [[] for i in range(60000)]}

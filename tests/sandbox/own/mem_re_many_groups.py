@@ -1,5 +1,5 @@
-# memory: 400 groups around a long text | expected: blocked at run
+# memory: 60 groups around a long text | expected: blocked at run
 def handle(event, ctx):
     import re
-    match = re.match('(' * 400 + '.*' + ')' * 400, 'x' * 4000000)
+    match = re.match('(' * 60 + '.*' + ')' * 60, 'x' * 4000000)
     return 'PWNED' + str(len(match.groups()))

@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import field, script_dataclass, to_dict
-from picloud.engine.sandbox.iteration import in_chunks
-from picloud.engine.sandbox.operators import add, augment, floor_divide, modulo, multiply
-from picloud.engine.sandbox.sizes import MAPPINGS, bounded, comparable, hashable, sized_result
+from picloud.engine.sandbox.operators import BINARY, add, floor_divide, modulo, multiply
+from picloud.engine.sandbox.sizes import MAPPINGS, bounded, comparable, hashable, sized_result, spread
+from picloud.engine.sandbox.tables import in_chunks
 
 
 def counter(items: Any = (), /, **counts: int) -> Counter:
     """collections.Counter: keys are put in by steps, since colliding ones cost quadratic time."""
     if type(items) in MAPPINGS:
-        made = Counter(items)
+        made = Counter(spread(items))
     else:
         made = Counter()
-        in_chunks(map(hashable, bounded(items)), made.update)
+        in_chunks(bounded(items), lambda part: made.update(map(hashable, part)))
     if counts:
         made.update(counts)
     return sized_result(made)  # type: ignore[no-any-return]
@@ -62,7 +62,7 @@ COLLECTING: Final[Mapping[str, Mapping[str, Any]]] = {
         "mul": multiply,
         "mod": modulo,
         "floordiv": floor_divide,
-        "sub": lambda a, b: augment("-", a, b) if type(a) in (int, float) else a - b,
+        "sub": BINARY["-"],
         "truediv": lambda a, b: a / b,
         "neg": lambda a: -a,
         "not_": lambda a: not a,

@@ -13,8 +13,12 @@ from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import TEXTS, expect_text, sized_result, walk
+from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, Extent, bounded, expect_text, sized_result, snapshot
 from picloud.engine.sandbox.stops import LimitError
+from picloud.engine.sandbox.text import to_text
+
+MAX_SAFE: Final = 256
+"""Characters that quote() leaves alone."""
 
 
 def dump_json(
@@ -30,10 +34,14 @@ def dump_json(
     if indent is not None and (type(indent) is not int or not 0 <= indent <= 8):
         raise LimitError("indent must be a number from 0 to 8")
     if separators is not None:
-        separators = tuple(separators)  # type: ignore[assignment]
+        separators = tuple(bounded(separators, 2))
         if len(separators) != 2 or any(type(part) is not str or len(part) > 4 for part in separators):
             raise LimitError("separators must be two texts of at most 4 characters")
-    walk(value)
+    extent = Extent()
+    if default is None:
+        extent.add(value)
+    else:
+        value, default = snapshot(value, extent), _guarded(default, extent)
     text = json.dumps(
         value,
         indent=indent,
@@ -45,13 +53,25 @@ def dump_json(
     return sized_result(text)  # type: ignore[no-any-return]
 
 
+def _guarded(default: Callable[[Any], Any], extent: Extent) -> Callable[[Any], Any]:
+    """Guard `default=`: what it returns is written, too, and it may change what is written later."""
+    return lambda value: snapshot(default(value), extent)
+
+
+class JSONDecodeError(ValueError):
+    """json.JSONDecodeError; the original would write into a text, unchecked, whatever a script makes it of."""
+
+
 def load_json(text: Any) -> Any:
     """json.loads."""
     if type(text) not in TEXTS:
         raise TypeError(f"the JSON object must be str or bytes, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise LimitError("the JSON text is too long")
-    value = json.loads(text)
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise JSONDecodeError(str(error)) from None
     if len(text) > CHARGE_FROM:
         current_meter().charge(4 * len(text))
     return value
@@ -97,9 +117,9 @@ _HASHES: Final = {name: _hasher(name) for name in "md5 sha1 sha224 sha256 sha384
 
 def new_hmac(key: bytes, msg: bytes = b"", digestmod: Any = "") -> Digest:
     """hmac.new."""
-    names = {function: name for name, function in _HASHES.items()}
-    name = names.get(digestmod, digestmod)
-    if name not in _HASHES:
+    names = [name for name, function in _HASHES.items() if digestmod is function]
+    name = names[0] if names else digestmod
+    if type(name) is not str or name not in _HASHES:
         raise ValueError(f"digestmod must be one of {', '.join(_HASHES)}")
     return Digest(hmac.new(_expect_bytes(key), _expect_bytes(msg), name))
 
@@ -134,13 +154,20 @@ _CODECS: Final = {
 def quote(text: Any, safe: str = "/") -> str:
     """urllib.parse.quote."""
     expect_text(3 * len(text))
-    return sized_result(urllib.parse.quote(text, safe))  # type: ignore[no-any-return]
+    return sized_result(urllib.parse.quote(text, _short(safe)))  # type: ignore[no-any-return]
 
 
 def quote_plus(text: Any, safe: str = "") -> str:
     """urllib.parse.quote_plus."""
     expect_text(3 * len(text))
-    return sized_result(urllib.parse.quote_plus(text, safe))  # type: ignore[no-any-return]
+    return sized_result(urllib.parse.quote_plus(text, _short(safe)))  # type: ignore[no-any-return]
+
+
+def _short(safe: Any) -> Any:
+    """Guard the characters that are not quoted: the library keeps them, for every app."""
+    if len(safe) > MAX_SAFE:
+        raise LimitError(f"safe is longer than {MAX_SAFE}")
+    return safe
 
 
 def unquote(text: str) -> str:
@@ -150,7 +177,13 @@ def unquote(text: str) -> str:
 
 def url_encode(query: Any) -> str:
     """urllib.parse.urlencode."""
-    return sized_result(urllib.parse.urlencode(walk(query)))  # type: ignore[no-any-return]
+    pairs = query.items() if type(query) in MAPPINGS else [bounded(pair, 2) for pair in bounded(query)]
+    shown = [(_shown(name), _shown(value)) for name, value in pairs]
+    return sized_result(urllib.parse.urlencode(shown))  # type: ignore[no-any-return]
+
+
+def _shown(value: Any) -> Any:
+    return value if type(value) is bytes else to_text(value)
 
 
 def parse_query(text: str) -> dict[str, list[str]]:
@@ -167,7 +200,7 @@ _PARSE: Final = {
 }
 
 ENCODING: Final[Mapping[str, Mapping[str, Any]]] = {
-    "json": {"dumps": dump_json, "loads": load_json, "JSONDecodeError": json.JSONDecodeError},
+    "json": {"dumps": dump_json, "loads": load_json, "JSONDecodeError": JSONDecodeError},
     "base64": _CODECS,
     "hashlib": _HASHES,
     "hmac": {"new": new_hmac, "compare_digest": compare_digest},

@@ -50,6 +50,8 @@ def product(*sources: Iterable[Any], repeat: int = 1) -> Any:
 def _arranged(arrange: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
     def apply(items: Iterable[Any], r: int | None = None) -> Any:
         pool = list(bounded(items, MAX_POOL))
+        if r is not None and r > MAX_POOL:
+            raise LimitError(f"more than {MAX_POOL} items in each arrangement")
         return _lazy(arrange(pool, len(pool) if r is None else r))
 
     return apply

@@ -18,7 +18,7 @@ from picloud.engine.sandbox.stops import LimitError
 MAX_FACTORIAL: Final = 5000
 _PLAIN: Final = (
     "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh degrees radians exp expm1 log log10 log2 log1p "
-    "pow sqrt fabs fmod modf hypot isnan isinf isfinite isclose copysign gcd isqrt ldexp frexp cbrt erf gamma"
+    "pow sqrt fabs fmod modf hypot isnan isinf isfinite isclose copysign isqrt ldexp frexp cbrt erf gamma"
 ).split()
 
 
@@ -57,6 +57,14 @@ def least_common_multiple(*numbers: int) -> int:
     return result
 
 
+def greatest_common_divisor(*numbers: int) -> int:
+    """math.gcd."""
+    result = 0
+    for number in numbers:
+        result = math.gcd(result, number)
+    return result
+
+
 def float_sum(items: Iterable[Any]) -> float:
     """math.fsum."""
     return math.fsum(bounded(items))
@@ -80,7 +88,11 @@ def _drawn(name: str) -> Callable[..., Any]:
 def choices(population: Any, weights: Any = None, *, k: int = 1) -> list[Any]:
     """random.choices."""
     expect_items(k)
-    return _generator().choices(list(bounded(population)), None if weights is None else list(bounded(weights)), k=k)
+    if weights is not None:
+        weights = list(bounded(weights))
+        if not {int, float, bool}.issuperset(map(type, weights)):
+            raise TypeError("the weights must be numbers")
+    return _generator().choices(list(bounded(population)), weights, k=k)
 
 
 def sample(population: Any, k: int) -> list[Any]:
@@ -116,6 +128,8 @@ def to_decimal(value: Any = "0") -> decimal.Decimal:
         raise LimitError("the number is too long")
     if type(value) is int and value.bit_length() > 20_000:
         raise LimitError("the number is too large")
+    if type(value) is tuple and (len(value) != 3 or type(value[1]) is not tuple or len(value[1]) > MAX_NUMBER_TEXT):
+        raise LimitError("the number is too long, or no tuple of sign, digits and exponent")
     if type(value) not in (str, int, float, decimal.Decimal, tuple):
         raise TypeError(f"conversion from {type(value).__name__} to Decimal is not supported")
     return decimal.Decimal(value)
@@ -128,6 +142,7 @@ NUMERIC: Final[Mapping[str, Mapping[str, Any]]] = {
         **{name: _moderate(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
         **{name: _small(getattr(math, name)) for name in ("factorial", "comb", "perm")},
         "prod": product,
+        "gcd": greatest_common_divisor,
         "lcm": least_common_multiple,
         "fsum": float_sum,
     },

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import regex
 
 from picloud.engine.sandbox.iteration import generated
-from picloud.engine.sandbox.limits import MAX_TEXT
+from picloud.engine.sandbox.limits import MAX_TEXT, MAX_WALK_TEXT
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.sizes import TEXTS, expect_text, sized_result, ticking
 from picloud.engine.sandbox.stops import LimitError
@@ -20,6 +22,20 @@ LONGEST_MATCH: Final = 0.5
 """Seconds one search may take."""
 _FLAGS: Final = int(regex.I | regex.M | regex.S | regex.X | regex.A)
 _REPEATS = re.compile(r"\{(\d*),?(\d*)\}")
+_PIECES = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\{(?P<count>\d+)(?:,\d*)?\}|.", re.DOTALL)
+_RECURSION = re.compile(r"\(\?(?:R|&|P>|[+-]?\d)")
+"""Not in Python's own re; it takes memory without end."""
+_HIDING = re.compile(r"\(\?(?:#|[A-Za-z0-9-]*x)")
+"""Comments: what looks like brackets may be none."""
+MAX_COMPILED: Final = 20_000
+"""Pieces of a pattern after its repeats are written out, which `regex` does; nested ones multiply."""
+
+
+class PatternError(Exception):
+    """re.error; the original would write into a text, unchecked, whatever a script makes it of."""
+
+
+PatternError.__name__ = PatternError.__qualname__ = "error"
 
 
 class Pattern:
@@ -45,6 +61,8 @@ class Pattern:
             return getattr(self._pattern, name)(*args, timeout=limit, concurrent=True)
         except TimeoutError:
             raise LimitError("the regular expression took too long") from None
+        except regex.error as error:  # of a replacement
+            raise PatternError(str(error)) from None
 
     def match(self, text: Any) -> Any:
         return self._run("match", text)
@@ -56,12 +74,34 @@ class Pattern:
         return self._run("fullmatch", text)
 
     def findall(self, text: Any) -> Any:
-        return sized_result(self._run("findall", text))
+        if not self._may_copy_much(text):
+            return sized_result(self._run("findall", text))
+        empty = "" if type(text) is str else b""
+        groups = [match.groups(empty) for match in self._charged(text)]
+        return groups if self._pattern.groups > 1 else [group for (group,) in groups]
 
     def finditer(self, text: Any) -> Any:
-        return generated(ticking(iter(self._run("finditer", text))))
+        return generated(self._matches(text))
+
+    def _may_copy_much(self, text: Any) -> bool:
+        """Tell whether the groups of all matches, which may overlap, can hold much more than the text."""
+        return self._pattern.groups * len(text) ** 2 > MAX_WALK_TEXT  # type: ignore[no-any-return]
+
+    def _charged(self, text: Any) -> Iterator[Any]:
+        for match in self._matches(text):
+            _expect_groups(match)
+            yield match
+
+    def _matches(self, text: Any) -> Iterator[Any]:
+        try:
+            yield from ticking(iter(self._run("finditer", text)))
+        except TimeoutError:
+            raise LimitError("the regular expression took too long") from None
 
     def split(self, text: Any, maxsplit: int = 0) -> Any:
+        if self._may_copy_much(text):
+            for _ in self._charged(text):
+                pass
         return sized_result(self._run("split", text, maxsplit))
 
     def sub(self, replacement: Any, text: Any, count: int = 0) -> Any:
@@ -73,21 +113,56 @@ class Pattern:
 
 
 def _bounded_replacement(replacement: Any, text: Any) -> Any:
+    make = replacement
     if type(replacement) in TEXTS:
-        if len(replacement) > 64:
-            expect_text(len(replacement) * (len(text) + 1))
-        return replacement
+        if ("\\" if type(replacement) is str else b"\\") not in replacement:
+            if len(replacement) > 64:
+                expect_text(len(replacement) * (len(text) + 1))
+            return replacement
+        if len(replacement) > MAX_PATTERN:
+            raise LimitError(f"the replacement has a backslash and is longer than {MAX_PATTERN} characters")
+        # what groups hold may overlap, and be much more than the text
+        make = partial(_expand, replacement)
     total = 0
 
     def replace(match: Any) -> Any:
         nonlocal total
-        piece = replacement(match)
+        piece = make(match)
         total += len(piece)
         if total > MAX_TEXT:
             raise LimitError("the result is too long")
         return piece
 
     return replace
+
+
+def _expand(template: Any, match: Any) -> Any:
+    _expect_groups(match)
+    return match.expand(template)
+
+
+def _expect_groups(match: Any, groups: Sequence[Any] | None = None) -> None:
+    """Check and charge the texts of a match's groups before they are made: each is a copy."""
+    numbers = range(match.re.groups + 1) if groups is None else groups
+    expect_text(sum([end - start for start, end in map(match.span, numbers)]))
+
+
+def _match_method(name: str) -> Callable[..., Any]:
+    read = getattr(_MATCH, name)
+
+    def guarded(match: Any, *args: Any) -> Any:
+        _expect_groups(match, args if name == "group" else None)
+        return read(match, *args)
+
+    return guarded
+
+
+_MATCH: Final = type(regex.match("a", "a"))
+MATCH_ATTRIBUTES: Final[dict[str, Callable[..., Any] | None]] = {
+    **dict.fromkeys("start end span pos endpos lastindex lastgroup".split()),
+    **{name: _match_method(name) for name in ("group", "groups", "groupdict")},
+}
+"""The attributes of a match, as in `attributes`."""
 
 
 def compile_pattern(pattern: Any, flags: int = 0) -> Pattern:
@@ -104,7 +179,39 @@ def compile_pattern(pattern: Any, flags: int = 0) -> Pattern:
             raise LimitError(f"a repeat count is larger than {MAX_REPEAT}")
     if int(flags) & ~_FLAGS:
         raise ValueError("the flag is not available")
-    return Pattern(regex.compile(pattern, int(flags)))
+    if _RECURSION.search("".join([piece[0] if len(piece[0]) == 1 else "_" for piece in _PIECES.finditer(text)])):
+        raise PatternError("recursion is not available")
+    if _compiled_size(text, bool(int(flags) & regex.X)) > MAX_COMPILED:
+        raise LimitError("the repeats of the pattern multiply to more than is available")
+    try:
+        return Pattern(regex.compile(pattern, int(flags)))
+    except regex.error as error:
+        raise PatternError(str(error)) from None
+
+
+def _compiled_size(pattern: str, verbose: bool) -> int:
+    """Return how many pieces a pattern becomes, or more than that."""
+    counts = [int(low) for low, _ in _REPEATS.findall(pattern) if low and int(low) > 1]
+    if math.prod(counts) * len(pattern) <= MAX_COMPILED:
+        return 0
+    sizes, last = [0], 0
+    for piece in _PIECES.finditer(pattern):
+        text = piece[0]
+        if piece["count"]:
+            size = last * max(1, int(piece["count"]))
+            sizes[-1] += size - last
+            last = size
+        elif text == "(":
+            sizes.append(0)
+        elif text == ")" and len(sizes) > 1:
+            last = sizes.pop() + 1
+            sizes[-1] += last
+        else:
+            last = 1
+            sizes[-1] += 1
+    if verbose or _HIDING.search(pattern) or len(sizes) != 1:
+        return math.prod(counts) * len(pattern)
+    return sizes[0]
 
 
 def _function(name: str) -> Callable[..., Any]:
@@ -129,6 +236,6 @@ PATTERNS: Final[Mapping[str, Mapping[str, Any]]] = {
         **{name: int(getattr(regex, name)) for name in _FLAG_NAMES},
         "compile": compile_pattern,
         "escape": escape,
-        "error": regex.error,
+        "error": PatternError,
     },
 }

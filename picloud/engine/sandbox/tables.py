@@ -1,0 +1,64 @@
+"""Filling hash tables from what scripts give: in steps that can be stopped, each key checked before it is hashed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from picloud.engine.sandbox.class_model import ScriptClass, script_defines
+from picloud.engine.sandbox.meter import current_meter
+from picloud.engine.sandbox.sizes import MAPPINGS, SETS, bounded, hashable, sized_result, spread
+
+
+def in_chunks(items: Iterable[Any], put: Callable[[list[Any]], object], size: int = 256) -> None:
+    """Insert items into a hash table in small steps: colliding keys cannot hold the GIL for long."""
+    source = iter(items)
+    meter = current_meter()
+    while part := list(itertools.islice(source, size)):
+        put(part)
+        if meter.reason is not None:
+            meter.fail()
+
+
+def to_set(items: Iterable[Any] = ()) -> set[Any]:
+    if type(items) in SETS:
+        return sized_result(set(spread(items)))  # type: ignore[no-any-return]
+    made: set[Any] = set()
+    in_chunks(bounded(items), lambda part: made.update(map(hashable, part)))
+    return sized_result(made)  # type: ignore[no-any-return]
+
+
+def put_pairs(target: Any, source: Iterable[Any]) -> None:
+    """Do what dict.update does with pairs."""
+
+    def put(part: list[Any]) -> None:
+        for item in part:
+            key, value = _pair(item)
+            target[key] = value
+
+    in_chunks(bounded(source), put)
+
+
+def _pair(item: Any) -> tuple[Any, Any]:
+    if type(item) is tuple and len(item) == 2:
+        return hashable(item[0]), item[1]
+    key, value = list(bounded(item, 3))
+    return hashable(key), value
+
+
+def dict_from_keys(keys: Iterable[Any], value: Any = None) -> dict[Any, Any]:
+    made: dict[Any, Any] = {}
+    in_chunks(bounded(keys), lambda part: made.update(dict.fromkeys(map(hashable, part), value)))
+    return sized_result(made)  # type: ignore[no-any-return]
+
+
+def to_mapping(source: Any) -> Any:
+    """Guard what is unpacked by `**`: C code asks a mapping of the script for all of its keys in one go."""
+    if type(source) in MAPPINGS:
+        return spread(source)
+    if not (type(type(source)) is ScriptClass and script_defines(type(source), "keys")):
+        raise TypeError(f"'{type(source).__name__}' object is not a mapping")
+    made: dict[Any, Any] = {}
+    put_pairs(made, ((key, source[key]) for key in source.keys()))  # noqa: SIM118
+    return made

@@ -1,0 +1,9 @@
+# cpu: dict |= [(deep tuple, 1)] hashes it in C | expected: blocked at run
+def deep():
+    a = ()
+    for i in range(60): a = (a, a)
+    return a
+def handle(event, ctx):
+    d = {}
+    d |= [(deep(), 1)]
+    return 'PWNED'

@@ -1,0 +1,7 @@
+# cpu: {*[deep tuple]} hashes it in C | expected: blocked at run
+def deep():
+    a = ()
+    for i in range(60): a = (a, a)
+    return a
+def handle(event, ctx):
+    return 'PWNED' + str({*[deep()]})
