@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
 from picloud.engine.sandbox.call_shortcuts import CallShortcuts
 from picloud.engine.sandbox.kinds import Kind
-from picloud.engine.sandbox.scopes import Scopes
+from picloud.engine.sandbox.scopes import Comprehension, Scopes
 from picloud.engine.sandbox.shortcuts import is_atomic, needs_no_guard
 from picloud.engine.sandbox.syntax_tree import (
-    N,
     Visitor,
     call,
     constant,
@@ -23,6 +22,8 @@ from picloud.engine.sandbox.syntax_tree import (
     placed,
     star_shape,
 )
+
+C = TypeVar("C", bound=Comprehension)
 
 SIGNS: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -49,8 +50,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         """Refuse what has no rule, as the base class does."""
         return RestrictingNodeTransformer.generic_visit(self, node)
 
-    def node_contents_visit(self, node: N) -> N:
-        return self.visit_below(node)
+    node_contents_visit = Visitor.visit_below
 
     # Names and attributes.
 
@@ -258,7 +258,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
             return node
         return self._comprehension(node)
 
-    def _comprehension(self, node: N) -> N:
+    def _comprehension(self, node: C) -> C:
         with self.scopes.comprehension(node):
             if isinstance(node, ast.SetComp):
                 kind = self.scopes.reader.kind_of(node.elt)

@@ -41,8 +41,7 @@ class Ticks(Visitor):
         self._above = above
         return made
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        return self.visit_below(node)
+    generic_visit = Visitor.visit_below
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if type(node.func) is ast.Name:

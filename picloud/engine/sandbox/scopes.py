@@ -15,6 +15,7 @@ from typing import Final
 from picloud.engine.sandbox.kinds import Counted, Kind, Reader, solve
 from picloud.engine.sandbox.syntax_tree import children
 
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _COMPREHENSIONS: Final = frozenset([ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp])
 
 _NAMED: Final[dict[type, str]] = {
@@ -36,6 +37,7 @@ class Scope:
         self.steady = steady
         self.has_temporaries = has_temporaries
         self.temporaries = 0
+        self.unsteady: frozenset[str] = frozenset()
 
 
 class Scopes:
@@ -68,7 +70,11 @@ class Scopes:
         """Whether the value of a node is the same when it is evaluated again within its expression."""
         scope = self._stack[-1]
         return isinstance(node, ast.Constant) or (
-            isinstance(node, ast.Name) and scope.steady and node.id in scope.names and node.id not in self._shared
+            isinstance(node, ast.Name)
+            and scope.steady
+            and node.id in scope.names
+            and node.id not in scope.unsteady
+            and node.id not in self._shared
         )
 
     def start_statement(self) -> None:
@@ -87,10 +93,14 @@ class Scopes:
         self._stack.pop()
 
     @contextmanager
-    def comprehension(self, node: ast.AST) -> Iterator[None]:
+    def comprehension(self, node: Comprehension) -> Iterator[None]:
         """Enter a comprehension."""
         names = frozenset(_names_bound_by(all_nodes(node)))
-        self._stack.append(Scope(names, {}, steady=True, has_temporaries=False))
+        scope = Scope(names, {}, steady=True, has_temporaries=False)
+        # what is iterated over first belongs to the code around: there a name of ours is another one
+        outer = all_nodes(node.generators[0].iter)
+        scope.unsteady = frozenset([part.id for part in outer if isinstance(part, ast.Name)])
+        self._stack.append(scope)
         self._without_temporaries += 1
         yield
         self._without_temporaries -= 1

@@ -71,7 +71,8 @@ def children(node: ast.AST) -> list[ast.AST]:
         for name in _fields[type(node)]:
             value = getattr(node, name, None)
             if type(value) is list:
-                found += value if value and isinstance(value[0], ast.AST) and None not in value else _nodes(value)
+                if value:
+                    found += _nodes(value)
             elif isinstance(value, ast.AST):
                 found.append(value)
     return found
@@ -99,7 +100,8 @@ class Visitor(ast.NodeTransformer):
         for name in _fields[type(node)]:
             value = getattr(node, name, None)
             if type(value) is list:
-                value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
+                if value:
+                    value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
             elif isinstance(value, ast.AST):
                 made = self.visit(value)
                 if made is not value:
