@@ -181,12 +181,12 @@ def _check_finally(tree: ast.Module, name: str) -> None:
 
 def _compiled_size(node: ast.AST) -> int:
     """Return the number of pieces of syntax that the compiler writes out. Recursive: the nesting was checked."""
-    size = 1 + sum(map(_compiled_size, ast.iter_child_nodes(node)))
-    if isinstance(node, ast.Try) and node.finalbody and size <= MAX_COMPILED_NODES:
-        guarded = ast.Module([*node.body, *node.handlers, *node.orelse], [])  # type: ignore[list-item]
-        ways = 1 + sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(guarded))
-        size += ways * sum(map(_compiled_size, node.finalbody))
-    return size
+    if not isinstance(node, ast.Try):
+        return 1 + sum(map(_compiled_size, ast.iter_child_nodes(node)))
+    guarded = [*node.body, *node.handlers, *node.orelse]
+    jumps = sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for each in guarded for part in ast.walk(each))
+    # once for the end of the try, once for errors, and once for each jump
+    return 1 + sum(map(_compiled_size, guarded)) + (2 + jumps) * sum(map(_compiled_size, node.finalbody))
 
 
 def _module_code(code: CodeType) -> CodeType:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from picloud.engine.sandbox.builtin_functions import total
 from picloud.engine.sandbox.containers import Counter
 from picloud.engine.sandbox.limits import MAX_ITEMS
+from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import expect_counts, searched
 from picloud.engine.sandbox.sizes import (
     MAPPINGS,
@@ -98,7 +100,7 @@ def most_common(container: Any, n: Any = None) -> Any:
 
 
 def counter_total(container: Any) -> Any:
-    return sum(container.values())
+    return total(container.values())
 
 
 def update_set(container: Any, *sources: Any) -> None:
@@ -110,6 +112,10 @@ def update_set(container: Any, *sources: Any) -> None:
     sized_result(container)
 
 
+_TAKES_MANY = frozenset(["union", "intersection", "difference", "difference_update", "intersection_update"])
+"""Set methods that take any number of others: C code would go through all of them in one go."""
+
+
 def set_operation(name: str) -> Callable[..., Any]:
     """Guard a method that takes other sets; what is not one is made one in stoppable steps."""
 
@@ -118,4 +124,16 @@ def set_operation(name: str) -> Callable[..., Any]:
         result = sized_result(getattr(spread(container), name)(*sets))
         return walk(result) if type(result) is frozenset else result
 
-    return call
+    def call_each(container: Any, *others: Any) -> Any:
+        if len(others) <= 1:
+            return call(container, *others)
+        meter = current_meter()
+        result = None
+        for other in others:
+            result = call(container, other)
+            container = container if result is None else result
+            if meter.reason is not None:
+                meter.fail()
+        return result
+
+    return call_each if name in _TAKES_MANY else call

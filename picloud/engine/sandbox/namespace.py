@@ -64,7 +64,7 @@ _CALLED: Final[dict[type, Any]] = {kind: function for function, kind in _REAL.it
 FUNCTION_ATTRIBUTES[functions.to_dict] = {"fromkeys": dict_from_keys}
 FUNCTION_ATTRIBUTES[functions.to_int] = {"from_bytes": functions.int_from_bytes}
 FUNCTION_ATTRIBUTES[functions.to_bytes] = {"fromhex": lambda digits: sized_result(bytes.fromhex(digits))}
-FUNCTION_ATTRIBUTES[text.to_text] = {"maketrans": lambda *tables: str.maketrans(*tables)}
+FUNCTION_ATTRIBUTES[text.to_text] = {"maketrans": text.make_translation}
 for _name, (_function, _kind) in (*TYPES.items(), *_IMPORTED_TYPES.items()):
     if _function is not bool:
         FUNCTION_ATTRIBUTES.setdefault(_function, {})["__name__"] = _name

@@ -164,13 +164,10 @@ def walk(value: Any) -> Any:
 def comparable(value: Any) -> Any:
     """Guard the left side of a comparison: what it costs is bounded by that side, as it is now.
 
-    With objects of the script in it the side is a copy: their __eq__ runs in the middle and could make it longer.
+    Containers are copied: the script's code may run before the comparison (its right side) and within it (an __eq__ on
+    either side), and could make them longer.
     """
-    if type(value) in ATOMS:
-        return value
-    extent = Extent()
-    extent.add(value)
-    return _copied(value) if extent.scripted else value
+    return value if type(value) in ATOMS else snapshot(value, Extent())
 
 
 def snapshot(value: Any, extent: Extent) -> Any:
@@ -181,20 +178,20 @@ def snapshot(value: Any, extent: Extent) -> Any:
 
 def _copied(value: Any) -> Any:
     kind = type(value)
-    if kind is tuple:
-        return value if ATOMS.issuperset(map(type, value)) else tuple([_copied(item) for item in value])
-    if kind is list:
-        return [_copied(item) for item in value]
-    if kind in SETS:
-        return kind(value)
-    if kind is Deque:
-        return Deque([_copied(item) for item in value])
-    if kind is ITEMS_VIEW:
-        return {key: _copied(item) for key, item in value}.items()
     if kind in MAPPINGS:
+        if ATOMS.issuperset(map(type, value.values())):
+            return value.copy()
         items = {key: _copied(item) for key, item in value.items()}
         return Counter(items) if kind is Counter else items
-    return value
+    if kind is ITEMS_VIEW:
+        return {key: _copied(item) for key, item in value}.items()
+    if kind in SETS:
+        return kind(value)
+    if kind not in SEQUENCES:
+        return value
+    if ATOMS.issuperset(map(type, value)):
+        return value if kind is tuple else value.copy()
+    return kind([_copied(item) for item in value])
 
 
 def hashable(key: Any) -> Any:

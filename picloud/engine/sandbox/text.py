@@ -36,6 +36,8 @@ ENCODINGS = frozenset(
 )
 ENCODING_ERRORS = frozenset("strict ignore replace backslashreplace xmlcharrefreplace surrogatepass".split())
 
+MAX_TRANSLATED = 100_000
+"""Entries of a table for str.translate."""
 MAX_CODED_WITH_ERRORS = 500_000
 """Characters or bytes."""
 
@@ -287,6 +289,13 @@ def parse_date(text: Any, pattern: Any) -> datetime.datetime:
     if len(text) > MAX_FORMAT_SPEC or len(pattern) > MAX_FORMAT_SPEC:
         raise LimitError(f"the text or the format is longer than {MAX_FORMAT_SPEC}")
     return datetime.datetime.strptime(text, pattern)
+
+
+def make_translation(*tables: Any) -> Any:
+    """str.maketrans for scripts."""
+    if any(len(table) > MAX_TRANSLATED for table in tables):
+        raise LimitError(f"the table has more than {MAX_TRANSLATED} entries")
+    return str.maketrans(*tables)
 
 
 def join_fields(*parts: str) -> str:

@@ -95,6 +95,12 @@ def tables():
     counts.update({"b": 3})
     counts.subtract(Counter(a=1))
     counts["z"] += 1
+    some = {1, 2, 3}
+    some.difference_update([1], {9})
+    found += [
+        sorted({1}.union({2}, [3])), sorted(frozenset({1, 2}).intersection({1, 5}, [1])), sorted({1, 2, 3}.difference([1], (2,))),
+        sorted({1}.union()), sorted(some), {1} <= {1, 2}, {1}.isdisjoint([2]), Counter("aab").total(),
+    ]
     tally = Counter(a=1)
     tally += Counter(a=2, b=1)
     return [found, one, counts.most_common(2), counts.most_common(), tally["a"], sum(counts.values())]

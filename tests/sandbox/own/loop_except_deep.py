@@ -1,0 +1,8 @@
+# cpu: except with a deep tuple of types | expected: blocked at run
+def deep():
+    a = ()
+    for i in range(60): a = (a, a)
+    return a
+def handle(event, ctx):
+    try: raise ValueError
+    except deep(): return 'PWNED'
