@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
 from picloud.engine.sandbox.call_shortcuts import CallShortcuts
-from picloud.engine.sandbox.kinds import Kind
+from picloud.engine.sandbox.kinds import FEW_BITS, Kind
 from picloud.engine.sandbox.scopes import Comprehension, Scopes
 from picloud.engine.sandbox.shortcuts import is_atomic, needs_no_guard
 from picloud.engine.sandbox.syntax_tree import (
@@ -24,6 +24,9 @@ from picloud.engine.sandbox.syntax_tree import (
 )
 
 C = TypeVar("C", bound=Comprehension)
+
+_SEARCHED: Final = frozenset([list, tuple, dict, set, str])
+"""Types whose search has an end."""
 
 SIGNS: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -180,7 +183,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
             if len(operators) > 1:
                 self.error(node, "'in' cannot be chained with other comparisons: use 'and'")
                 return node
-            return self._membership(node, kinds[0])
+            return self._membership(node, kinds[0], kinds[1])
         items = [node.left, *node.comparators]
         needs_guard = [not isinstance(operator, ast.Is | ast.IsNot) for operator in operators]
         for at, guarded in enumerate(needs_guard):
@@ -190,12 +193,15 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         node.left, node.comparators = items[0], items[1:]
         return node
 
-    def _membership(self, node: ast.Compare, kind: Kind | None) -> ast.expr:
+    def _membership(self, node: ast.Compare, kind: Kind | None, of: Kind | None) -> ast.expr:
+        """Guard what is compared, and what is searched: C code would go through an endless iterator."""
         item, container = node.left, node.comparators[0]
         short = isinstance(item, ast.Constant) and isinstance(item.value, str) and len(item.value) < 1000
-        if short or (kind is not None and kind.type in (int, float, bool)):
+        small = kind is not None and (kind.type in (float, bool) or (kind.type is int and kind.bits <= FEW_BITS))
+        cheap = short or small
+        if cheap and of is not None and of.type in _SEARCHED:
             return node
-        found = self.shortcuts.contains(item, container) or call("_contains_", item, container)
+        found = self.shortcuts.contains(item, container, cheap=cheap) or call("_contains_", item, container)
         return placed(ast.UnaryOp(ast.Not(), found) if isinstance(node.ops[0], ast.NotIn) else found, node)
 
     def _comparable(self, item: ast.expr) -> ast.expr:

@@ -31,7 +31,7 @@ from picloud.engine.sandbox.modules import MODULES
 from picloud.engine.sandbox.modules.collecting import counter, default_dict, deque
 from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
-from picloud.engine.sandbox.sizes import ATOMS, bounded, comparable, hashable, sized_result
+from picloud.engine.sandbox.sizes import ATOMS, SIZED, bounded, comparable, hashable, sized_result
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import dict_from_keys, to_mapping, to_set
 
@@ -179,6 +179,7 @@ GUARDS: Final[dict[str, Any]] = {
     "_floordiv_": operators.floor_divide, "_pow_": operators.power, "_shl_": operators.shift_left,
     "_or_": operators.BINARY["|"], "_and_": operators.BINARY["&"], "_xor_": operators.BINARY["^"],
     "_augment_": operators.augment, "_augitem_": operators.augment_item, "_augattr_": augment_attribute,
+    "_sized_types_": SIZED,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
     "_key_": hashable, "_cmp_": comparable, "_star_": bounded, "_mapping_": to_mapping, "_key_set_": to_set,
     "_unpack_": iteration.unpacked,

@@ -137,18 +137,22 @@ class Shortcuts:
         atom = _either(_kind_test(first, _INT), _kind_is(_STR), _kind_is(_FLOAT))
         return ast.IfExp(atom, copied(again), call("_cmp_", copied(again)))
 
-    def contains(self, item: ast.expr, container: ast.expr) -> ast.expr | None:
-        """`item in container` for a number or a short text."""
+    def contains(self, item: ast.expr, container: ast.expr, *, cheap: bool) -> ast.expr | None:
+        """`item in container` for a small number or a short text, which `cheap` says it is, and a builtin container."""
         if not self._scopes.has_temporaries() or not self._scopes.is_steady(container):
             return None
+        sized = ast.Compare(call("_type_", copied(container)), [ast.In()], [load("_sized_types_")])
+        if cheap and self._scopes.is_steady(item):
+            plain = ast.Compare(copied(item), [ast.In()], [copied(container)])
+            return ast.IfExp(sized, plain, call("_contains_", copied(item), container))
         kept = self.keep(item)
         if kept is None:
             return None
         first, again = kept
         short = _both(_kind_is(_STR), less(call("_len_", copied(again)), 1000))
         plain = ast.Compare(copied(again), [ast.In()], [copied(container)])
-        test = _either(_kind_test(first, _INT), short)
-        return ast.IfExp(test, plain, call("_contains_", copied(again), container))
+        number = _both(_kind_test(first, _INT), *_small(again))
+        return ast.IfExp(_both(_either(number, short), sized), plain, call("_contains_", copied(again), container))
 
 
 def is_atomic(kind: Kind | None) -> bool:
