@@ -69,7 +69,7 @@ class ReplayedView(View):
 
     dead_letter_id: UUID
     message_id: UUID
-    queue_name: str
+    queue_name: str | None
 
 
 class BatchReplayedView(View):
@@ -138,8 +138,10 @@ async def replay_many(app: str) -> Response:
 
 
 def _wake_consumers(app_id: AppId, replayed: Sequence[Replayed]) -> None:
-    messages = [NewMessage(one.message_id, one.queue_name, "null") for one in replayed]
-    node().sent(app_id, messages, [Sent(one.message_id, True, 0.0) for one in replayed])
+    messages = [NewMessage(one.message_id, one.queue_name, "null") for one in replayed if one.queue_name is not None]
+    node().sent(app_id, messages, [Sent(message.id, True, 0.0) for message in messages])
+    if len(messages) < len(replayed):
+        node().changed("outbox")
 
 
 def _parse_dead_letter_id(text: str) -> DeadLetterId:

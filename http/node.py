@@ -39,7 +39,7 @@ class Node:
     """To be called once messages are committed: it wakes their consumers."""
     wake: Callable[[AppId, str], None]
     """To be called when a queue has messages that may be claimed: it wakes its consumers."""
-    changed: Callable[[Literal["triggers", "scripts"]], None]
+    changed: Callable[[Literal["triggers", "scripts", "outbox"]], None]
     """To be called once a change of triggers or scripts is committed."""
     snapshot: Callable[[str | None, int | None], dict[str, Any] | None]
     """Path and depth; None where the tree has no such path."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -12,10 +11,13 @@ from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
 from picloud.db.sqlfile import load
-from picloud.errors import AlreadyReplayed, DeadLetterNotFound
+from picloud.errors import AlreadyReplayed, Conflict, DeadLetterNotFound
 from picloud.types import AppId, DeadLetterId, DeadLetterReason, Json, MessageId, TriggerId
 
 _sql = load("dead_letters")
+
+REPLAYABLE = frozenset({"queue", "invoke"})
+"""Sources of dead letters that can be tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,11 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A dead letter that is a message again."""
+    """A dead letter that is a message again; without a queue: a script that is to run once more."""
 
     dead_letter_id: DeadLetterId
     message_id: MessageId
-    queue_name: str
+    queue_name: str | None
 
 
 async def list_dead_letters(
@@ -96,16 +98,18 @@ async def purge_dead_letters(conn: Connection, app_id: AppId, queue_name: str, l
 
 
 async def replay_dead_letter(conn: Connection, app_id: AppId, dead_letter_id: DeadLetterId) -> Replayed:
-    """Put one dead letter back into its queue.
+    """Put one dead letter back into its queue, or have its script run once more.
 
     Atomic: the caller's transaction, or none needed where it has none.
-    Raises: DeadLetterNotFound, AlreadyReplayed.
+    Raises: DeadLetterNotFound, AlreadyReplayed, Conflict for one that cannot be replayed.
     """
     async with conn.transaction():
         replayed = await _replay(conn, app_id, dead_letter_id=dead_letter_id, queue_name=None, limit=1)
         if replayed:
             return replayed[0]
         dead = await get_dead_letter(conn, app_id, dead_letter_id)
+    if dead.source not in REPLAYABLE:
+        raise Conflict(f"dead letter {dead_letter_id} is of a {dead.source} handler: discard it")
     how = f"{dead.resolution} at {dead.resolved_at:%Y-%m-%d %H:%M:%S}" if dead.resolved_at else "being replayed"
     raise AlreadyReplayed(f"dead letter {dead_letter_id} was {how} already")
 
@@ -124,13 +128,15 @@ async def _replay(
     cur = await conn.execute(
         _sql.list_replayable, {"app_id": app_id, "id": dead_letter_id, "queue_name": queue_name, "limit": limit}
     )
-    chosen: list[tuple[Any, Any]] = await cur.fetchall()
-    message_ids = [uuid7() for _ in chosen]
-    await conn.execute(
-        _sql.replay_dead_letters,
-        {"app_id": app_id, "ids": [row[0] for row in chosen], "message_ids": message_ids},
-    )
-    return [
-        Replayed(DeadLetterId(row[0]), MessageId(new_id), row[1])
-        for row, new_id in zip(chosen, message_ids, strict=True)
-    ]
+    chosen = [(row, uuid7()) for row in await cur.fetchall()]
+    of_queues = [(row[0], new_id) for row, new_id in chosen if row[2] == "queue"]
+    others = [(row[0], new_id) for row, new_id in chosen if row[2] != "queue"]
+    if of_queues:
+        ids, message_ids = zip(*of_queues, strict=True)
+        values = {"app_id": app_id, "ids": list(ids), "message_ids": list(message_ids)}
+        await conn.execute(_sql.replay_dead_letters, values)
+    if others:
+        ids, delivery_ids = zip(*others, strict=True)
+        values = {"app_id": app_id, "ids": list(ids), "delivery_ids": list(delivery_ids)}
+        await conn.execute(_sql.replay_invocations, values)
+    return [Replayed(DeadLetterId(row[0]), MessageId(new_id), row[1]) for row, new_id in chosen]

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from queue_probes import Queue, new_queue
 from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
 from picloud.db.dead_letter_triggers import insert_dead_letter_trigger
-from picloud.db.dead_letters import list_dead_letters
+from picloud.db.dead_letters import list_dead_letters, replay_dead_letter, replay_dead_letters
 from picloud.db.messages import dead_letter_messages, reclaim_messages
 from picloud.db.outbox import (
     bury_delivery,
     claim_deliveries,
+    insert_invocations,
     nack_delivery,
     reclaim_deliveries,
     release_deliveries,
 )
 from picloud.db.scripts import put_script
 from picloud.db.units import finish_delivery
-from picloud.types import ClaimToken, Effects
+from picloud.errors import AlreadyReplayed, Conflict
+from picloud.types import ClaimToken, Effects, NewInvocation
 
 
 async def bury(queue: Queue, payload: object) -> None:
@@ -109,3 +112,30 @@ async def test_nacked_released_and_expired_deliveries_come_again(conn: Connectio
     assert delivery.attempt == 3
     await conn.execute("update outbox set claimed_at = claimed_at - interval '2 minutes'")
     assert await reclaim_deliveries(conn, timeout_secs=60, limit=10) == (0, 1)
+
+
+async def test_dead_letter_of_an_invocation_is_replayed_and_that_of_a_dead_letter_handler_is_not(
+    conn: Connection,
+) -> None:
+    queue = await queue_with_trigger(conn)
+    script = (await put_script(conn, queue.app.id, "later", "def handle(event, ctx): pass")).script
+    event = '{"body": [1], "caller": "main"}'
+    await insert_invocations(conn, queue.app.id, [NewInvocation(uuid7(), script.id, event, 2)])
+    token = ClaimToken(uuid7())
+    (failed,) = await claim_deliveries(conn, token, 10)
+    await bury_delivery(conn, token, failed, "{}")
+    # its death fires the trigger, whose handler fails, too
+    (mourning,) = await claim_deliveries(conn, token, 10)
+    await bury_delivery(conn, token, mourning, "{}")
+    newest, oldest = await list_dead_letters(conn, queue.app.id)
+    assert (newest.source, oldest.source) == ("dead_letter", "invoke")
+
+    (replayed,) = await replay_dead_letters(conn, queue.app.id)
+    assert (replayed.dead_letter_id, replayed.queue_name) == (oldest.id, None)
+    (again,) = await claim_deliveries(conn, ClaimToken(uuid7()), 10)
+    assert (again.id, again.script_name, again.event) == (replayed.message_id, "later", {"body": [1], "caller": "main"})
+    assert (again.source_kind, again.trigger_depth, again.max_attempts) == ("invoke", 2, 1)
+    with pytest.raises(Conflict, match="discard it"):
+        await replay_dead_letter(conn, queue.app.id, newest.id)
+    with pytest.raises(AlreadyReplayed):
+        await replay_dead_letter(conn, queue.app.id, oldest.id)
