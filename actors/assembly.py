@@ -149,7 +149,7 @@ def build_tree(parts: Parts, server: Stoppable | None = None) -> NodeTree:
         parts.wakes,
         parts.connect,
         partial(_list_due, parts.pool),
-        WakeupConfig(poll_interval=settings.queue_poll_interval),
+        WakeupConfig(poll_interval=settings.queue_poll_interval, listens=settings.wake_by == "listen"),
         parts.node_id,
     )
     roster = _roster(parts)

@@ -32,6 +32,8 @@ class WakeupConfig:
     probe_interval: float = 15.0
     """A LISTEN connection that was silent for so long is probed: it may be half open."""
     probe_timeout: float = 5.0
+    listens: bool = True
+    """False: only the poll finds what other nodes did, for a database behind a pool that gives no session of its own."""
     jitter: float = 0.2
     """Share of the poll interval by which nodes spread out."""
 
@@ -66,8 +68,9 @@ class Wakeup:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Listen, tell, poll and fire timers until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._listen)
-            nursery.start_soon(self._tell)
+            if self.config.listens:
+                nursery.start_soon(self._listen)
+                nursery.start_soon(self._tell)
             nursery.start_soon(self._keep_time)
             task_status.started()
 

@@ -63,6 +63,8 @@ class Settings(BaseModel):
 
     queue_reclaim_interval_ms: int = Field(default=30_000, ge=100)
     """How often expired leases are looked for."""
+    wake_by: Literal["listen", "poll"] = "listen"
+    """poll: no LISTEN and no NOTIFY; other nodes' messages and changes are found by polling alone."""
     queue_poll_interval: float = Field(default=2.0, gt=0)
     """How often queues with due messages are looked for; notifications come sooner."""
     slice_secs: float = Field(default=0.05, gt=0, le=10)

@@ -52,6 +52,10 @@ class Client:
         """Store a JSON body at `path`."""
         return self._request("PUT", path, json=body)
 
+    def patch(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Change what is at `path`."""
+        return self._request("PATCH", path, json=body)
+
     def delete(self, path: str) -> None:
         """Delete what is at `path`."""
         self._request("DELETE", path)

@@ -35,6 +35,7 @@ def queues_group() -> None:
     picloud queues shop                        what is in them
     picloud queues pause shop orders           no node claims from it; sending goes on
     picloud queues resume shop orders
+    picloud queues set shop orders --max-in-flight 10 --rate none
     picloud queues purge shop orders --state ready
     """
 
@@ -78,6 +79,56 @@ def resume_command(app: str, queue: str, node: NodeAddress) -> None:
     """End the pause of QUEUE of APP."""
     _operate(node, app, queue, "resume")
     click.echo(f"resumed {queue} of {app}")
+
+
+@queues_group.command("set", short_help="Set the order, the most at once, or the rate of a queue.")
+@click.argument("app")
+@click.argument("queue")
+@click.option("--fifo/--no-fifo", default=None, help="One message at a time, in the order they were sent.")
+@click.option("--max-in-flight", metavar="N|none", help="The most that may be claimed at once, on all nodes together.")
+@click.option("--rate", metavar="N|none", help="Messages a second, on all nodes together.")
+@node_options
+@json_option
+def set_command(
+    app: str,
+    queue: str,
+    fifo: bool | None,
+    max_in_flight: str | None,
+    rate: str | None,
+    node: NodeAddress,
+    as_json: bool,
+) -> None:
+    """Set what holds for QUEUE of APP on all nodes together; what is not given stays, `none` takes a limit away."""
+    from picloud.cli.client import path
+    from picloud.cli.screen import print_json
+
+    rules: dict[str, Any] = {} if fifo is None else {"fifo": fifo}
+    if max_in_flight is not None:
+        rules["max_in_flight"] = _read_limit("--max-in-flight", max_in_flight, int)
+    if rate is not None:
+        rules["rate_per_second"] = _read_limit("--rate", rate, float)
+    if not rules:
+        raise click.UsageError("say what to set: --fifo, --no-fifo, --max-in-flight or --rate")
+    with node.connect() as client:
+        changed = client.patch(path("apps", app, "queues", queue), rules)
+    if as_json:
+        print_json(changed)
+        return
+    shown = ["fifo" if changed["fifo"] else "any order"]
+    shown += [f"{name} {changed[key]:g}" for name, key in _LIMITS if changed[key] is not None]
+    click.echo(f"{queue} of {app}: {', '.join(shown)}")
+
+
+_LIMITS = (("at most in flight", "max_in_flight"), ("a second", "rate_per_second"))
+
+
+def _read_limit(option: str, text: str, kind: type[int] | type[float]) -> int | float | None:
+    if text == "none":
+        return None
+    try:
+        return kind(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is neither a number nor 'none'", param_hint=option) from None
 
 
 @queues_group.command("purge", short_help="Drop messages or dead letters of a queue for good.")

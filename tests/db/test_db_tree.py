@@ -91,6 +91,20 @@ async def test_every_node_follows_and_restarts_only_what_was_edited(database: st
         assert [consumers(node)["other"]["started_at"] for node in (one, two)] == started["other"]
 
 
+async def test_nodes_that_do_not_listen_find_triggers_and_messages_by_polling(
+    database: str, settings: Settings
+) -> None:
+    polling = settings.model_copy(update={"wake_by": "poll", "queue_poll_interval": 0.2})
+    async with bench_node(database, polling) as one, bench_node(database, polling) as two:
+        trigger = await one.bind("noop", NOOP, "jobs", enabled=True)
+        await until(lambda: all("jobs" in consumers(node) for node in (one, two)))
+        # sent by neither of them
+        await send(one, "jobs", 5)
+        await until(lambda: sum(consumers(node)["jobs"]["details"]["processed"] for node in (one, two)) == 5)
+        await one.switch(trigger, on=False)
+        await until(lambda: not any("jobs" in consumers(node) for node in (one, two)))
+
+
 async def test_a_thousand_triggers_created_at_once_all_get_a_consumer(database: str, settings: Settings) -> None:
     async with bench_node(database, settings) as node:
         async with node.parts.pool.connection() as conn:

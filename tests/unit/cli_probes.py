@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
         if status != 204:
             self.wfile.write(data)
 
-    do_GET = do_POST = do_PUT = do_DELETE = _answer
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
     def log_message(self, *_: Any) -> None:
         pass

@@ -358,6 +358,26 @@ def make_wakeup(wakes: QueueWakes, due: list[DueQueue] | None = None) -> Wakeup:
     return Wakeup(wakes, connect, list_due, WakeupConfig(), uuid4())
 
 
+async def test_without_listening_the_poll_alone_finds_what_is_due(autojump_clock: MockClock) -> None:
+    wakes = QueueWakes()
+    mailbox = wakes.mailbox(QueueKey(APP, "a"))
+
+    async def connect() -> Any:
+        raise AssertionError("no connection is needed")
+
+    async def list_due() -> list[DueQueue]:
+        return [DueQueue(APP, "a", -1.0)]
+
+    wakeup = Wakeup(wakes, connect, list_due, WakeupConfig(listens=False), uuid4())
+    with trio.move_on_after(5):
+        async with trio.open_nursery() as nursery:
+            await nursery.start(wakeup.run)
+            for _ in range(2):
+                assert await mailbox.wait(timeout=3)
+    assert wakeup.health.current.state == "ok"
+    assert wakeup.details()["listening"] is False
+
+
 # Deciding.
 
 

@@ -347,3 +347,14 @@ def test_secret_is_read_from_standard_input_and_never_shown(node: ScriptedNode) 
     assert "key" in listed.out
     assert "s3cret" not in set_.out + set_.err + listed.out
     assert run(node, "secrets", "delete", "shop", "key").out == "deleted key of shop\n"
+
+
+def test_rules_of_a_queue_are_set(node: ScriptedNode) -> None:
+    answer = {"fifo": True, "max_in_flight": 3, "rate_per_second": None}
+    node.answers["PATCH /apps/shop/queues/orders"] = (200, answer)
+    ran = run(node, "queues", "set", "shop", "orders", "--fifo", "--max-in-flight", "3", "--rate", "none")
+    assert ran.out == "orders of shop: fifo, at most in flight 3\n"
+    assert node.requests[0].body == {"fifo": True, "max_in_flight": 3, "rate_per_second": None}
+    assert run(node, "queues", "set", "shop", "orders").code == 2
+    wrong = run(node, "queues", "set", "shop", "orders", "--rate", "fast")
+    assert (wrong.code, "neither a number nor 'none'" in wrong.err) == (2, True)
