@@ -33,7 +33,7 @@ class WakeupConfig:
     """A LISTEN connection that was silent for so long is probed: it may be half open."""
     probe_timeout: float = 5.0
     listens: bool = True
-    """False: only the poll finds what other nodes did, for a database behind a pool that gives no session of its own."""
+    """False: only the poll finds what other nodes did, for a database behind a pool that gives no session of ours."""
     jitter: float = 0.2
     """Share of the poll interval by which nodes spread out."""
 
