@@ -44,7 +44,7 @@ SPREAD_FROM: Final = 4096
 """Hash tables of more items are looked at for colliding keys before C code works on all of them in one go."""
 SPREAD_LEAST: Final = 256
 """And each of more items than this, where there are many tables in one value."""
-_BULKY: Final = TEXTS | {int, decimal.Decimal}
+_QUICKLY_COUNTED: Final = TEXTS | {int, float, bool, type(None)}
 _DECIMAL_BYTES: Final = decimal.Decimal().__sizeof__()
 
 ITEM_BYTES: Final = 16
@@ -101,7 +101,7 @@ class Extent:
         kind = type(value)
         if kind in ATOMS:
             self.nodes += 1
-            self._count({kind}, (value,))
+            self._count((value,))
             return
         level = [value]
         depth = 0
@@ -129,26 +129,38 @@ class Extent:
                 below += children
                 if kind is dict:
                     below += item.values()
-            kinds = set(map(type, below))
-            if not kinds.isdisjoint(_BULKY):
-                self._count(kinds, below)
-            if ATOMS.issuperset(kinds):
-                return
-            level = [child for child in below if type(child) not in ATOMS]
+            level = self._count(below)
             depth += 1
 
-    def _count(self, kinds: set[type], atoms: Collection[Any]) -> None:
-        """Count the bytes in those of the values that can be long."""
-        if not kinds.isdisjoint(TEXTS):
-            self.text += sum([len(atom) for atom in atoms if type(atom) in TEXTS])
-        if int in kinds:
-            bits = map(int.bit_length, atoms if len(kinds) == 1 else [atom for atom in atoms if type(atom) is int])
-            self.text += sum(bits) >> 3
-        if decimal.Decimal in kinds:
-            decimals = [atom.__sizeof__() for atom in atoms if type(atom) is decimal.Decimal]
-            self.text += sum(decimals) - _DECIMAL_BYTES * len(decimals)
+    def _count(self, atoms: Collection[Any]) -> list[Any]:
+        """Count the bytes in those of the values that can be long; return those that hold others.
+
+        Raises: LimitError.
+        """
+        kinds = set(map(type, atoms))
+        below: list[Any] = []
+        if len(kinds) == 1 and not kinds.isdisjoint(_QUICKLY_COUNTED):
+            # by C code: long lists mostly hold values of one type
+            if int in kinds:
+                self.text += sum(map(int.bit_length, atoms)) >> 3
+            elif not kinds.isdisjoint(TEXTS):
+                self.text += sum(map(len, atoms))
+        else:
+            for atom in atoms:
+                kind = type(atom)
+                if kind is str:
+                    self.text += len(atom)
+                elif kind is int:
+                    self.text += atom.bit_length() >> 3
+                elif kind not in ATOMS:
+                    below.append(atom)
+                elif kind is bytes:
+                    self.text += len(atom)
+                elif kind is decimal.Decimal:
+                    self.text += atom.__sizeof__() - _DECIMAL_BYTES
         if self.text > MAX_WALK_TEXT:
             raise LimitError(f"the structure holds more than {MAX_WALK_TEXT} characters")
+        return below
 
 
 def walk(value: Any) -> Any:
