@@ -41,7 +41,7 @@ def actor_cases(*, children: int) -> list[Case]:
         Case("memory", "bytes", partial(memory_per_child, children), params),
         Case("tree-snapshot", "ms", partial(snapshot, children), {**params, "depth": 1}),
         Case("restart", "ms", partial(restart, 200), {"restarts": 200}),
-        Case("mailbox", "messages/s", partial(mailbox, 200_000), {"messages": 200_000}),
+        Case("mailbox", "messages/s", partial(mailbox, 20 * children), {"messages": 20 * children}),
     ]
 
 

@@ -36,17 +36,17 @@ PAIRS = 7
 SAMPLE_SECS = 0.01
 """How long a plain sample takes at least."""
 SPINNERS = 16
-SPIN_SECS = 1.0
 WAKE_EVERY = 0.005
 """Seconds between two wakes of the loop whose lateness is measured."""
 WIDE = Limits(wall=600.0, cpu=None, memory_bytes=1 << 40, memory_growth_bytes=1 << 40)
 """Limits that no sample comes near to: they are tested all the same."""
 
 
-def engine_cases() -> list[Case]:
+def engine_cases(*, seconds: float) -> list[Case]:
     """Return the cases of the suite; sets this process up as a node is."""
     prepare_process()
     lines = {"lines": scripts.TYPICAL.count("\n")}
+    spin = seconds / 10
     return [
         Case("noop", "µs", noop),
         Case("typical", "ratio", partial(ratio, "typical", scripts.TYPICAL), lines),
@@ -57,7 +57,7 @@ def engine_cases() -> list[Case]:
         Case("json", "ratio", partial(ratio, "json", scripts.JSON)),
         Case("compile", "ms", compile_uncached, lines),
         Case("invoke", "µs", invoke),
-        Case("loop-lateness", "ms", loop_lateness, {"spinning": SPINNERS, "seconds": SPIN_SECS}),
+        Case("loop-lateness", "ms", partial(loop_lateness, spin), {"spinning": SPINNERS, "seconds": spin}),
     ]
 
 
@@ -99,17 +99,17 @@ async def invoke(count: int = 2000) -> float:
         return 1e6 * _median(lambda: _expect_success(engine, job), 3) / count
 
 
-async def loop_lateness() -> float:
+async def loop_lateness(spin: float) -> float:
     """Return by how many milliseconds a loop woke too late at worst, while other threads spin in scripts."""
-    with _engine(timeout_secs=SPIN_SECS) as engine:
+    with _engine(timeout_secs=spin) as engine:
         job = _job(engine, "spin", scripts.SPIN)
         limiter = trio.CapacityLimiter(SPINNERS)
         worst = 0.0
         async with trio.open_nursery() as nursery:
             for _ in range(SPINNERS):
-                run = partial(engine.run_slice, [job], slice_secs=SPIN_SECS)
+                run = partial(engine.run_slice, [job], slice_secs=spin)
                 nursery.start_soon(partial(trio.to_thread.run_sync, run, limiter=limiter))
-            until = trio.current_time() + SPIN_SECS
+            until = trio.current_time() + spin
             while trio.current_time() < until:
                 due = trio.current_time() + WAKE_EVERY
                 await trio.sleep_until(due)

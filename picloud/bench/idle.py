@@ -20,20 +20,18 @@ from picloud.db.scripts import put_script
 from picloud.db.triggers import QueueTriggerSettings, delete_trigger, insert_queue_trigger
 from picloud.types import TriggerId
 
-WATCHED_SECS = 10.0
-"""How long the idle node is watched."""
 MESSAGES = 100
 SCRIPT = "idle"
 BINDERS = 4
 """Connections that create triggers at the same time."""
 
 
-def idle_cases(dsn: str, *, consumers: int) -> list[Case]:
-    """Return the cases of a node with so many queue triggers, on the database of `dsn`."""
-    crowd = _Crowd(dsn, consumers)
+def idle_cases(dsn: str, *, consumers: int, seconds: float) -> list[Case]:
+    """Return the cases of a node with so many queue triggers, on the database of `dsn`; it is watched for `seconds`."""
+    crowd = _Crowd(dsn, consumers, seconds)
     params = {"consumers": consumers}
     return [
-        Case("idle-consumers", "cores", partial(crowd.figure, "cores"), {**params, "seconds": WATCHED_SECS}),
+        Case("idle-consumers", "cores", partial(crowd.figure, "cores"), {**params, "seconds": seconds}),
         Case("idle-consumers-memory", "MB", partial(crowd.figure, "memory_mb"), params),
         Case("idle-consumers-latency", "ms", partial(crowd.figure, "latency_ms"), {**params, "percentile": 50}),
         Case("idle-consumers-tree", "ms", partial(crowd.figure, "tree_ms"), {**params, "depth": 1}),
@@ -46,20 +44,21 @@ class _Crowd:
     The node has a process of its own, so that its memory and its load are nothing else's.
     """
 
-    def __init__(self, dsn: str, consumers: int) -> None:
+    def __init__(self, dsn: str, consumers: int, seconds: float) -> None:
         self._dsn = dsn
+        self._seconds = seconds
         self._consumers = consumers
         self._figures: dict[str, float] = {}
 
     async def figure(self, name: str) -> float:
         if name not in self._figures:
-            command = [sys.executable, "-m", __name__, self._dsn, str(self._consumers)]
+            command = [sys.executable, "-m", __name__, self._dsn, str(self._consumers), str(self._seconds)]
             done = await trio.run_process(command, capture_stdout=True)
             self._figures = json.loads(done.stdout)
         return self._figures.pop(name)
 
 
-async def watch(dsn: str, consumers: int) -> dict[str, float]:
+async def watch(dsn: str, consumers: int, seconds: float) -> dict[str, float]:
     """Start a node with so many consumers and return what it costs and how fast it wakes."""
     async with bench_node(dsn, Settings(home=Path.cwd(), log_level="error")) as node:
         queues = [f"idle-{number}" for number in range(consumers)]
@@ -71,7 +70,7 @@ async def watch(dsn: str, consumers: int) -> dict[str, float]:
         with trio.fail_after(PATIENCE):
             await poll(lambda: node.parts.pool.statistics().in_use == 0)
         figures = {
-            "cores": await _measure_load(),
+            "cores": await _measure_load(seconds),
             "memory_mb": read_resident_bytes() / 1e6,
             "latency_ms": await _measure_latency(node, queues),
             "tree_ms": _measure_tree(node),
@@ -105,17 +104,17 @@ async def _unbind_all(node: BenchNode, triggers: list[TriggerId]) -> None:
             await delete_trigger(conn, node.app.id, trigger)
 
 
-async def _measure_load() -> float:
+async def _measure_load(seconds: float) -> float:
     """Return the share of one core that this process takes while nothing comes in."""
     began, used = time.perf_counter(), time.process_time()
-    await trio.sleep(WATCHED_SECS)
+    await trio.sleep(seconds)
     return (time.process_time() - used) / (time.perf_counter() - began)
 
 
 async def _measure_latency(node: BenchNode, queues: list[str]) -> float:
     """Return the median of milliseconds from the commit of a message to the start of its handler."""
     waits = []
-    for queue in random.choices(queues, k=MESSAGES):
+    for queue in random.choices(queues, k=min(MESSAGES, 2 * len(queues))):
         await trio.sleep(0.02)
         before = node.processed(queue)
         await fill(node, queue, 1)
@@ -137,4 +136,4 @@ def _measure_tree(node: BenchNode) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(trio.run(watch, sys.argv[1], int(sys.argv[2]))))
+    print(json.dumps(trio.run(watch, sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))))

@@ -21,13 +21,23 @@ SUITES = ("queue", "actors", "engine")
 @click.option("--case", "names", multiple=True, metavar="NAME", help="Run only this case; may be given more than once.")
 @click.option("--messages", type=click.IntRange(1, 10_000_000), default=20_000, show_default=True)
 @click.option("--children", type=click.IntRange(1, 1_000_000), default=10_000, show_default=True)
+@click.option(
+    "--seconds", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How long to watch what idles."
+)
 @click.option("--runs", type=click.IntRange(1, 100), default=3, show_default=True, help="Counted runs of each case.")
 @click.option(
     "--dsn", help="Use this database instead of a throw-away embedded one. Its picloud tables are written to."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench_command(
-    suite: str, names: tuple[str, ...], messages: int, children: int, runs: int, dsn: str | None, as_json: bool
+    suite: str,
+    names: tuple[str, ...],
+    messages: int,
+    children: int,
+    seconds: float,
+    runs: int,
+    dsn: str | None,
+    as_json: bool,
 ) -> None:
     """Measure SUITE: `queue` or `actors` on a throw-away database with full durability, `engine` without a database.
 
@@ -39,11 +49,11 @@ def bench_command(
     from picloud.cli.screen import print_json, stderr, stdout
 
     started_at = datetime.now(UTC)
-    plan = Plan(names, runs, None if as_json else stderr().print)
+    plan = Plan(names, runs, messages, children, seconds, None if as_json else stderr().print)
     if suite == "engine":
         postgres, results = None, trio.run(_run_engine, plan)
     else:
-        postgres, results = _run_on_database(plan, suite, dsn, messages, children)
+        postgres, results = _run_on_database(plan, suite, dsn)
     if as_json:
         print_json(report(suite, postgres, started_at, results))
     else:
@@ -52,10 +62,13 @@ def bench_command(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which cases to run, how often, and where to say so."""
+    """Which cases to run, how often and how large, and where to say so."""
 
     names: tuple[str, ...]
     runs: int
+    messages: int
+    children: int
+    seconds: float
     say: Callable[[str], None] | None
 
     async def measure(self, cases: list[Case]) -> list[Result]:
@@ -74,7 +87,7 @@ class Plan:
             self.say(f"{name}: {format_figure(figure)}")
 
 
-def _run_on_database(plan: Plan, suite: str, dsn: str | None, messages: int, children: int) -> tuple[str, list[Result]]:
+def _run_on_database(plan: Plan, suite: str, dsn: str | None) -> tuple[str, list[Result]]:
     """Return the server's version, too."""
     import trio
 
@@ -83,8 +96,8 @@ def _run_on_database(plan: Plan, suite: str, dsn: str | None, messages: int, chi
     with throw_away_database(dsn) as database:
         postgres = trio.run(_read_version, database)
         if suite == "actors":
-            return postgres, trio.run(_run_actors, plan, database, children)
-        return postgres, trio.run(_run_queue, plan, database, messages)
+            return postgres, trio.run(_run_actors, plan, database)
+        return postgres, trio.run(_run_queue, plan, database)
 
 
 async def _read_version(dsn: str) -> str:
@@ -100,23 +113,24 @@ async def _read_version(dsn: str) -> str:
 async def _run_engine(plan: Plan) -> list[Result]:
     from picloud.bench.engine import engine_cases
 
-    return await plan.measure(engine_cases())
+    return await plan.measure(engine_cases(seconds=plan.seconds))
 
 
-async def _run_actors(plan: Plan, dsn: str, children: int) -> list[Result]:
+async def _run_actors(plan: Plan, dsn: str) -> list[Result]:
     from picloud.bench.actors import actor_cases
     from picloud.bench.idle import idle_cases
 
-    return await plan.measure([*actor_cases(children=children), *idle_cases(dsn, consumers=children)])
+    idle = idle_cases(dsn, consumers=plan.children, seconds=plan.seconds)
+    return await plan.measure([*actor_cases(children=plan.children), *idle])
 
 
-async def _run_queue(plan: Plan, dsn: str, messages: int) -> list[Result]:
+async def _run_queue(plan: Plan, dsn: str) -> list[Result]:
     from picloud.bench.node import bench_node
     from picloud.bench.queue import queue_cases
     from picloud.config import Settings
 
     async with bench_node(dsn, Settings(home=Path.cwd(), log_level="error")) as node:
-        return await plan.measure(queue_cases(node, messages=messages))
+        return await plan.measure(queue_cases(node, messages=plan.messages))
 
 
 def _table(results: list[Result]) -> object:
