@@ -90,6 +90,13 @@ def test_name_that_something_else_may_bind_has_no_kind(body: str) -> None:
     assert "x" not in kinds_in(body)
 
 
+def test_parameter_does_not_have_the_kind_of_a_name_of_the_module() -> None:
+    tree = ast.parse("x = 1\ndef f(x):\n    y = x")
+    scopes = Scopes(all_nodes(tree), frozenset())
+    with scopes.function(tree.body[1]):  # type: ignore[arg-type]
+        assert scopes.reader.kind_of(ast.Name("y", ast.Load())) is None
+
+
 def test_steady_names_are_those_of_the_function_itself() -> None:
     tree = ast.parse("def f(a):\n b = 1\n def g():\n  nonlocal b\n  b = c\n return a, b, c")
     scopes = Scopes(all_nodes(tree), frozenset())
@@ -136,6 +143,10 @@ SAME = {
         "s = set()\ns.add((1, 2))\nk = (1, 2)\nd = {k: 1}\nreturn [k in s, (1, 3) in s, d.get(k), d.get((9,), 0)]"
     ),
     "sets": "a, b = {1, 2, 3}, {2}\nreturn [sorted(a - b), sorted(a | b), sorted(a & b), sorted(a ^ b)]",
+    "slice as key": (
+        "class A:\n    def __getitem__(self, k):\n        return items[k]\n"
+        "items = [1, 2, 3]\nreturn [A()[1:], A()[0], A()[::-1]]"
+    ),
     "own methods": (
         "class A:\n    def append(self, x):\n        return ['own', x]\n    def get(self, x):\n        return x\n"
         "a, k = A(), 'k'\nb = [a.append(k), a.get(k), a.get((1, 2))]\nreturn b"

@@ -122,10 +122,10 @@ class Expressions(Visitor, RestrictingNodeTransformer):
 
     # Items and slices.
 
-    def guarded_key(self, key: ast.expr, kind: Kind | None) -> ast.expr:
+    def guarded_key(self, key: ast.expr, kind: Kind | None, *, stored: bool = False) -> ast.expr:
         if is_atomic(kind) or isinstance(key, ast.Constant | ast.UnaryOp):
             return key
-        return placed(self.shortcuts.key(key) or call("_key_", key), key)
+        return placed(self.shortcuts.key(key, stored=stored) or call("_newkey_" if stored else "_key_", key), key)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         kind, key_kind = self.scopes.reader.kind_of(node.value), self.scopes.reader.kind_of(node.slice)
@@ -133,7 +133,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         index = node.slice
         if isinstance(index, ast.Slice):
             return self._slice(node, index)
-        node.slice = self.guarded_key(index, key_kind)
+        node.slice = self.guarded_key(index, key_kind, stored=isinstance(node.ctx, ast.Store))
         if not isinstance(node.ctx, ast.Load):
             node.value = self.writable_items(node.value, kind)
         return node

@@ -179,7 +179,7 @@ GUARDS: Final[dict[str, Any]] = {
     "_floordiv_": operators.floor_divide, "_pow_": operators.power, "_shl_": operators.shift_left,
     "_or_": operators.BINARY["|"], "_and_": operators.BINARY["&"], "_xor_": operators.BINARY["^"],
     "_augment_": operators.augment, "_augitem_": operators.augment_item, "_augattr_": augment_attribute,
-    "_sized_types_": SIZED,
+    "_sized_types_": SIZED, "_looked_at_": frozenset([tuple, slice]), "_newkey_": operators.writable_key,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
     "_key_": hashable, "_cmp_": comparable, "_star_": bounded, "_mapping_": to_mapping, "_key_set_": to_set,
     "_unpack_": iteration.unpacked,

@@ -275,6 +275,13 @@ def writable_items(target: Any) -> Any:
     raise TypeError(f"'{type(target).__name__}' object does not support item assignment")
 
 
+def writable_key(key: Any) -> Any:
+    """Guard the key of `target[key] = …`: a script's `__getitem__` is handed slices."""
+    if type(key) is slice:
+        raise TypeError("slice assignment is only available with the bounds: x[a:b] = value")
+    return hashable(key)
+
+
 class _ErrorWriter:
     """Sets attributes of a script's exception: C code takes `args` from any iterable."""
 

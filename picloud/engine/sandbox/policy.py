@@ -164,7 +164,7 @@ class Policy(Expressions):
             change = self.shortcuts.change(sign, node.op, old, value, kinds[2])
             if change is not None:
                 again = self.writable_items(copied(container), kinds[0])
-                new = ast.Subscript(again, self.guarded_key(copied(key), kinds[1]), ast.Store())
+                new = ast.Subscript(again, self.guarded_key(copied(key), kinds[1], stored=True), ast.Store())
                 return placed(ast.Assign([new], change), node)
         return placed(ast.Expr(call("_augitem_", container, key, constant(sign), value)), node)
 

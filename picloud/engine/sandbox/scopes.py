@@ -96,10 +96,13 @@ class Scopes:
     def comprehension(self, node: Comprehension) -> Iterator[None]:
         """Enter a comprehension."""
         names = frozenset(_names_bound_by(all_nodes(node)))
-        scope = Scope(names, {}, steady=True, has_temporaries=False)
         # what is iterated over first belongs to the code around: there a name of ours is another one
-        outer = all_nodes(node.generators[0].iter)
-        scope.unsteady = frozenset([part.id for part in outer if isinstance(part, ast.Name)])
+        parts = all_nodes(node.generators[0].iter)
+        outer = frozenset([part.id for part in parts if isinstance(part, ast.Name)])
+        in_class = len(self._stack) > 1 and not self._stack[-1].steady
+        # and in a class it may be the class's own, which nothing else here sees
+        scope = Scope(names | outer if in_class else names, {}, steady=True, has_temporaries=False)
+        scope.unsteady = outer
         self._stack.append(scope)
         self._without_temporaries += 1
         yield
@@ -122,7 +125,7 @@ class Scopes:
             for name in names - found.unknown - set(parameters) - open_ - self._shared
             if name in found.values
         }
-        kinds = solve(bindings, self._look_up, self._is_builtin)
+        kinds = solve(bindings, lambda name: None if name in names else self._look_up(name), self._is_builtin)
         return Scope(frozenset(names), kinds, steady=steady, has_temporaries=True)
 
     def _look_up(self, name: str) -> Kind | None:

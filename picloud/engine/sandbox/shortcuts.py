@@ -117,14 +117,17 @@ class Shortcuts:
 
     # Keys, comparisons, membership.
 
-    def key(self, key: ast.expr) -> ast.expr | None:
-        """A key that is no tuple needs no look at its parts."""
+    def key(self, key: ast.expr, *, stored: bool) -> ast.expr | None:
+        """A key that is no tuple needs no look at its parts; to be stored, it must be no slice either."""
         kept = self.keep(key)
         if kept is None:
             return None
         first, again = kept
-        is_tuple = ast.Compare(call("_type_", first), [ast.IsNot()], [load("_tuple_")])
-        return ast.IfExp(is_tuple, copied(again), call("_key_", copied(again)))
+        if stored:
+            is_plain = ast.Compare(call("_type_", first), [ast.NotIn()], [load("_looked_at_")])
+            return ast.IfExp(is_plain, copied(again), call("_newkey_", copied(again)))
+        is_plain = ast.Compare(call("_type_", first), [ast.IsNot()], [load("_tuple_")])
+        return ast.IfExp(is_plain, copied(again), call("_key_", copied(again)))
 
     def comparable(self, item: ast.expr) -> ast.expr | None:
         """A number or a text: comparing it goes nowhere."""
