@@ -137,7 +137,7 @@ def texts():
     return [
         "%(name)s has %(n)05d and %(name)r" % row, "%s %5.2f %x %%" % ("a", 3.14159, 255), "%s" % [1, "b"], "%d" % Decimal("12.7"),
         re.findall(r"(\w)(\d)", "a1 b2"), re.findall(r"(\w)\d|x", "a1 x"), re.findall(r"\d+", "1 22"), re.split(r"(,)\s*", "a, b,c"),
-        re.sub(r"(\w+) (\w+)", r"\2 \1", "hello world"), re.sub("a", "b", "banana", 2), re.sub(r"\d", lambda m: str(int(m.group()) * 2), "1a2"),
+        re.sub(r"(\w+) (\w+)", r"\2 \1", "hello world"), re.sub("a", "b", "banana", count=2), re.sub(r"\d", lambda m: str(int(m.group()) * 2), "1a2"),
         re.match(r"(?P<y>\d{4})-(\d{2})-(\d{2})", "2026-12-01").groups(), re.match(r"(?P<y>\d{4})", "2026").groupdict(),
         re.match("(a)(b)", "ab").group(2, 1), re.findall("(a)(b)?", "ab" * 3 + "a" * 5000)[:4], re.findall(r"(?:\d{1,3}\.){3}\d{1,3}", "ip 10.0.0.1"),
         re.sub(r"\(?(\d)\)?", r"<\1>", "(1) 2"), re.match(r"[(](?:a{2}){3}[)]", "(aaaaaa)").group(),
