@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 from textwrap import dedent, indent
 from typing import Any
 
@@ -95,6 +96,13 @@ def test_parameter_does_not_have_the_kind_of_a_name_of_the_module() -> None:
     scopes = Scopes(all_nodes(tree), frozenset())
     with scopes.function(tree.body[1]):  # type: ignore[arg-type]
         assert scopes.reader.kind_of(ast.Name("y", ast.Load())) is None
+
+
+def test_kinds_are_not_looked_for_without_end() -> None:
+    names = [f"x{i}" for i in range(1000)]
+    forth = [f"{name} = {before} + 1" for before, name in pairwise(names)]
+    assert len(kinds_in("\n".join(["x0 = 1", *forth]))) == 1000
+    assert kinds_in("\n".join([*reversed(forth), "x0 = 1"])) == {}
 
 
 def test_steady_names_are_those_of_the_function_itself() -> None:

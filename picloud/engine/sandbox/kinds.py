@@ -24,6 +24,8 @@ Lookup = Callable[[str], Kind | None]
 
 FEW_BITS: Final = 62
 """Products of such integers cost nothing."""
+MAX_ROUNDS: Final = 24
+"""Of looking at all bindings of a scope; in the order of the source a handful is enough."""
 COUNTED_BITS: Final = 64
 """What so many additions as a computer can make add to the bits of what is added."""
 
@@ -172,11 +174,11 @@ def solve(bindings: dict[str, list[ast.expr]], outer: Lookup, is_builtin: Callab
     """Return the kinds of names, from all that each of them is bound to.
 
     Starts from what would be true of no binding and gives up step by step what a binding contradicts: what is left
-    holds for each of them.
+    holds for each of them. Where that takes too many steps, nothing is said.
     """
     kinds: dict[str, Kind | None] = dict.fromkeys(bindings, UNSEEN)
     reader = Reader(lambda name: kinds[name] if name in kinds else outer(name), is_builtin)
-    for round_ in range(4 + 3 * len(bindings)):
+    for round_ in range(MAX_ROUNDS):
         changed = False
         for name, values in bindings.items():
             before = kinds[name]

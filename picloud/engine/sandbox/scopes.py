@@ -120,11 +120,9 @@ class Scopes:
     def _solve(self, body: list[ast.stmt], parameters: list[str], open_: frozenset[str], *, steady: bool) -> Scope:
         found = _Bindings(body)
         names = (found.names | set(parameters)) - found.elsewhere
-        bindings = {
-            name: found.values[name]
-            for name in names - found.unknown - set(parameters) - open_ - self._shared
-            if name in found.values
-        }
+        known = names - found.unknown - set(parameters) - open_ - self._shared
+        # found from the end to the start
+        bindings = {name: values for name, values in reversed(found.values.items()) if name in known}
         kinds = solve(bindings, lambda name: None if name in names else self._look_up(name), self._is_builtin)
         return Scope(frozenset(names), kinds, steady=steady, has_temporaries=True)
 
