@@ -234,33 +234,37 @@ def dynamic_hasattr(value: Any, name: object) -> bool:
 
 def dynamic_setattr(target: Any, name: object, value: Any) -> None:
     """setattr() for scripts."""
-    setattr(writable(target), _checked_name(name), value)
+    checked = _checked_name(name)
+    setattr(writable(target, checked), checked, value)
 
 
 # Method calls whose name is in the source.
 
 
 class MethodTable(dict[type, Callable[..., Any]]):
-    """For one method name: how to call it on each type. The compiler emits `table[type(value)](value, …)`."""
+    """For one method name: how to call it on each type.
 
-    __slots__ = ("_late", "name")
+    The compiler emits `(table[type(value)] or late_method(value, name))(value, …)`.
+    """
+
+    __slots__ = ()
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = name
-
-        def late(value: Any, /, *args: Any, **kwargs: Any) -> Any:
-            return get_attribute(value, name)(*args, **kwargs)
-
-        self._late = late
         for kind, table in ATTRIBUTES.items():
             guard = table.get(name, _MISSING)
             method = getattr(kind, name, None) if guard is DIRECT else guard
             if guard is not _MISSING and callable(method):
                 self[kind] = method
 
-    def __missing__(self, kind: type) -> Callable[..., Any]:
-        return self._late
+    def __missing__(self, kind: type) -> None:
+        return None
+
+
+def late_method(value: Any, name: str) -> Callable[..., Any]:
+    """Look up a method of a value whose type has no table; return it as a function that takes the value first."""
+    method = get_attribute(value, name)
+    return lambda value, /, *args, **kwargs: method(*args, **kwargs)
 
 
 _method_tables: dict[str, MethodTable] = {}

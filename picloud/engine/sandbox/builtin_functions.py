@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,12 +22,13 @@ from picloud.engine.sandbox.sizes import (
     comparable,
     expect_text,
     hashable,
+    is_iterable,
     sized_result,
     spread,
     walk,
 )
 from picloud.engine.sandbox.stops import LimitError
-from picloud.engine.sandbox.text import encoding, error_mode, to_text
+from picloud.engine.sandbox.text import error_mode, known_encoding, to_text
 
 _NUMBERS = frozenset([int, float])
 
@@ -65,14 +67,19 @@ def to_dict(source: Any = (), /, **entries: Any) -> dict[Any, Any]:
 
 def put_pairs(target: Any, source: Iterable[Any]) -> None:
     """Do what dict.update does with pairs."""
-    in_chunks(bounded(source), lambda part: target.update([_pair(item) for item in part]))
+    numbers = itertools.count()
+    in_chunks(bounded(source), lambda part: target.update([_pair(item, next(numbers)) for item in part]))
 
 
-def _pair(item: Any) -> tuple[Any, Any]:
+def _pair(item: Any, at: int) -> tuple[Any, Any]:
     if type(item) is tuple and len(item) == 2:
         return hashable(item[0]), item[1]
-    key, value = list(bounded(item, 3))
-    return hashable(key), value
+    if not is_iterable(item):
+        raise TypeError(f"cannot convert dictionary update sequence element #{at} to a sequence")
+    pair = list(bounded(item))
+    if len(pair) != 2:
+        raise ValueError(f"dictionary update sequence element #{at} has length {len(pair)}; 2 is required")
+    return hashable(pair[0]), pair[1]
 
 
 def dict_from_keys(keys: Iterable[Any], value: Any = None) -> dict[Any, Any]:
@@ -81,16 +88,19 @@ def dict_from_keys(keys: Iterable[Any], value: Any = None) -> dict[Any, Any]:
     return sized_result(made)  # type: ignore[no-any-return]
 
 
-def to_bytes(source: Any = b"", encoding_name: object = None, errors: object = "strict") -> bytes:
+def to_bytes(source: Any = b"", encoding: object = None, errors: object = None) -> bytes:
     kind = type(source)
-    if kind is str:
-        if encoding_name is None:
-            raise TypeError("string argument without an encoding")
-        return sized_result(source.encode(encoding(encoding_name), error_mode(errors)))  # type: ignore[no-any-return]
-    if kind is int:
+    if kind is str and encoding is not None:
+        mode = error_mode("strict" if errors is None else errors)
+        return sized_result(source.encode(known_encoding(encoding), mode))  # type: ignore[no-any-return]
+    if encoding is not None or errors is not None:
+        what = "string argument without an encoding" if kind is str else "encoding without a string argument"
+        raise TypeError(what if encoding is not None or kind is str else "errors without a string argument")
+    if kind is int or kind is bool:
         expect_text(source)
         return bytes(source)
-    return sized_result(bytes(bounded(source)))  # type: ignore[no-any-return]
+    # a text, and what is no iterable: bytes() says what it needs
+    return sized_result(bytes(bounded(source) if kind is not str and is_iterable(source) else source))  # type: ignore[no-any-return]
 
 
 # Numbers.

@@ -43,7 +43,7 @@ class Expressions(RestrictingNodeTransformer):
         node = self.node_contents_visit(node)
         if isinstance(node.ctx, ast.Load):
             return placed(call("_getattr_", node.value, constant(node.attr)), node)
-        node.value = placed(call("_write_", node.value), node)
+        node.value = placed(call("_write_", node.value, constant(node.attr)), node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -73,7 +73,9 @@ class Expressions(RestrictingNodeTransformer):
         self.visit(receiver)
         self.methods.add(function.attr)
         table = load(f"_m_{function.attr}_")
-        node.func = placed(ast.Subscript(table, call("_type_", load(receiver.id)), ast.Load()), function)
+        known = ast.Subscript(table, call("_type_", load(receiver.id)), ast.Load())
+        late = call("_method_", load(receiver.id), constant(function.attr))
+        node.func = placed(ast.BoolOp(ast.Or(), [known, late]), function)
         node.args.insert(0, placed(load(receiver.id), receiver))
         return node
 

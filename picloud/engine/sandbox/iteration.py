@@ -9,6 +9,7 @@ from typing import Any
 from picloud.engine.sandbox.class_model import ScriptClass
 from picloud.engine.sandbox.containers import (
     ITERATOR_TYPES,
+    Deque,
     Generated,
     Lazy,
     Mapped,
@@ -18,7 +19,7 @@ from picloud.engine.sandbox.containers import (
     nesting_above,
 )
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import comparable, ticking
+from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, VIEWS, comparable, ticking
 
 
 def generator_function(function: Callable[..., Any]) -> Callable[..., Generated]:
@@ -84,11 +85,11 @@ def _filter(function: Any, source: Iterator[Any]) -> Generator[Any, None, None]:
             yield item
 
 
-_REVERSIBLE = frozenset([list, tuple, str, bytes, range, dict, type({}.keys()), type({}.values()), type({}.items())])
+_REVERSIBLE = TEXTS | MAPPINGS | VIEWS | {list, tuple, range, Deque}
 
 
 def backwards(sequence: Any) -> Lazy:
-    if type(sequence) not in _REVERSIBLE:
+    if type(sequence) not in _REVERSIBLE and type(type(sequence)) is not ScriptClass:
         raise TypeError(f"'{type(sequence).__name__}' object is not reversible")
     return Lazy(reversed(sequence))
 

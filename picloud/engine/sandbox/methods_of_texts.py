@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT, MAX_WALK_TEXT
-from picloud.engine.sandbox.sizes import TEXTS, bounded, expect_text, sized_result, walk
+from picloud.engine.sandbox.sizes import TEXTS, bounded, expect_text, is_iterable, sized_result, walk
 from picloud.engine.sandbox.stops import LimitError
-from picloud.engine.sandbox.text import encoding, error_mode
+from picloud.engine.sandbox.text import error_mode, known_encoding
 
 
 def _padding(name: str) -> Any:
     def pad(text: Any, width: Any, *fill: Any) -> Any:
-        if width > MAX_TEXT:
+        if type(width) is int and width > MAX_TEXT:
             raise LimitError(f"the result would be longer than {MAX_TEXT}")
         return sized_result(getattr(text, name)(width, *fill))
 
@@ -27,17 +27,18 @@ def _growing(name: str) -> Any:
 
 
 def _searching_backwards(name: str) -> Any:
-    def search(text: Any, sub: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def search(text: Any, *args: Any, **kwargs: Any) -> Any:
+        sub: Any = args[0] if args else kwargs.get("sep")
         if type(sub) in TEXTS and len(sub) > 16 and len(sub) * len(text) > 4 * MAX_WALK_TEXT:
             raise LimitError("the search from the end is too expensive")
-        return sized_result(getattr(text, name)(sub, *args, **kwargs))
+        return sized_result(getattr(text, name)(*args, **kwargs))
 
     return search
 
 
 def _stripping(name: str) -> Any:
     def strip(text: Any, chars: Any = None) -> Any:
-        if chars is not None and len(chars) > 1000:
+        if type(chars) in TEXTS and len(chars) > 1000:
             raise LimitError("too many characters to strip")
         return sized_result(getattr(text, name)(chars))
 
@@ -63,6 +64,8 @@ def replace(text: Any, old: Any, new: Any, count: Any = -1) -> Any:
 
 
 def join(separator: Any, items: Any) -> Any:
+    if not is_iterable(items):
+        return separator.join(items)  # says what it needs
     parts = list(bounded(items))
     kind = type(separator)
     size = len(separator) * len(parts)
@@ -72,16 +75,15 @@ def join(separator: Any, items: Any) -> Any:
         size += len(part)
     else:
         expect_text(size)
-        return separator.join(parts)
-    return separator.join([part if type(part) in TEXTS else None for part in parts])
+    return separator.join(parts)
 
 
-def encode(text: str, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
-    return sized_result(text.encode(encoding(encoding_name), error_mode(errors)))
+def encode(text: str, encoding: Any = "utf-8", errors: Any = "strict") -> Any:
+    return sized_result(text.encode(known_encoding(encoding), error_mode(errors)))
 
 
-def decode(data: bytes, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
-    return sized_result(data.decode(encoding(encoding_name), error_mode(errors)))
+def decode(data: bytes, encoding: Any = "utf-8", errors: Any = "strict") -> Any:
+    return sized_result(data.decode(known_encoding(encoding), error_mode(errors)))
 
 
 def translate(text: str, table: Any) -> Any:

@@ -19,6 +19,7 @@ from picloud.engine.sandbox.attributes import (
     dynamic_hasattr,
     dynamic_setattr,
     get_attribute,
+    late_method,
     method_table,
 )
 from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, ScriptClass, allow_as_base
@@ -26,7 +27,7 @@ from picloud.engine.sandbox.dataclass_model import script_dataclass
 from picloud.engine.sandbox.facade import Facade, offered_names
 from picloud.engine.sandbox.meter import die
 from picloud.engine.sandbox.modules import MODULES
-from picloud.engine.sandbox.sizes import ATOMS, bounded, comparable, hashable, sized_result
+from picloud.engine.sandbox.sizes import ATOMS, comparable, hashable, sized_result, unpackable
 from picloud.engine.sandbox.stops import LimitError
 
 ATTRIBUTES[type(regex.match("a", "a"))] = direct("start end span pos endpos lastindex lastgroup group groups groupdict")
@@ -49,6 +50,7 @@ TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
 _REAL: Final[dict[Any, type]] = dict(TYPES.values())
 _CALLED: Final[dict[type, Any]] = {kind: function for function, kind in TYPES.values()}
 
+text.SCRIPT_NAMES.update({function: name for name, (function, _) in TYPES.items()})
 FUNCTION_ATTRIBUTES[functions.to_dict] = {"fromkeys": functions.dict_from_keys}
 FUNCTION_ATTRIBUTES[functions.to_int] = {"from_bytes": functions.int_from_bytes}
 FUNCTION_ATTRIBUTES[functions.to_bytes] = {"fromhex": lambda digits: sized_result(bytes.fromhex(digits))}
@@ -95,7 +97,13 @@ def length(value: Any) -> int:
 
 def augment_attribute(target: Any, name: str, sign: str, value: Any) -> None:
     """`target.name <sign>= value`."""
-    setattr(operators.writable(target), name, operators.augment(sign, get_attribute(target, name), value))
+    begin_augment_attribute(target, name, sign)(value)
+
+
+def begin_augment_attribute(target: Any, name: str, sign: str) -> Callable[[Any], None]:
+    """Read `target.name`; return the function that takes the value of `<sign>= value`."""
+    current = get_attribute(target, name)
+    return lambda value: setattr(operators.writable(target, name), name, operators.augment(sign, current, value))
 
 
 def subtract(a: Any, b: Any) -> Any:
@@ -151,14 +159,15 @@ GUARDS: Final[dict[str, Any]] = {
     "_ScriptClass_": ScriptClass, "_Exception_": Exception, "_die_": die,
     "_type_": type, "_int_": int, "_str_": str, "_dict_": dict, "_list_": list,
     **{f"_t_{name}_": kind for name, (_, kind) in TYPES.items()},
-    "_getattr_": get_attribute, "_write_": operators.writable, "_writeitem_": operators.writable_items,
-    "_with_": operators.usable_with,
+    "_getattr_": get_attribute, "_method_": late_method, "_with_": operators.usable_with,
+    "_write_": operators.writable, "_writeitem_": operators.writable_items,
     "_add_": operators.add, "_sub_": subtract, "_mul_": operators.multiply, "_mod_": operators.modulo,
     "_floordiv_": operators.floor_divide, "_pow_": operators.power, "_shl_": operators.shift_left,
     "_or_": operators.BINARY["|"], "_and_": operators.BINARY["&"], "_xor_": operators.BINARY["^"],
     "_augment_": operators.augment, "_augitem_": operators.augment_item, "_augattr_": augment_attribute,
+    "_begin_augitem_": operators.begin_augment_item, "_begin_augattr_": begin_augment_attribute,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
-    "_key_": hashable, "_cmp_": comparable, "_star_": bounded, "_sized_": sized_result,
+    "_key_": hashable, "_cmp_": comparable, "_star_": unpackable, "_sized_": sized_result,
     "_fmt_": text.format_field, "_fstr_": text.join_fields,
     "_gen_": iteration.generated, "_generator_": iteration.generator_function,
     "_returning_": iteration.returning_generator_function,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import operator
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ from picloud.engine.sandbox.sizes import (
     expect_room,
     expect_text,
     hashable,
+    is_iterable,
     sized_result,
     spread,
     walk,
@@ -161,11 +163,17 @@ _IN_PLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 
 
+_UNSUPPORTED: Final = re.compile(r"^(unsupported operand type\(s\) for )[^:]+:")
+
+
 def augment(sign: str, target: Any, value: Any) -> Any:
     """`target <sign>= value` on a value: containers change in place."""
     kind = type(target)
     if kind not in SEQUENCES and kind not in MAPPINGS:
-        return BINARY[sign](target, value)
+        try:
+            return BINARY[sign](target, value)
+        except TypeError as error:
+            raise TypeError(_UNSUPPORTED.sub(f"\\1{sign}=:", str(error))) from None
     change = _IN_PLACE.get(sign)
     if change is None:
         raise TypeError(f"unsupported operand type(s) for {sign}=: '{kind.__name__}' and '{type(value).__name__}'")
@@ -185,10 +193,21 @@ def augment(sign: str, target: Any, value: Any) -> Any:
 
 def augment_item(container: Any, key: Any, sign: str, value: Any) -> None:
     """`container[key] <sign>= value`."""
+    begin_augment_item(container, key, sign)(value)
+
+
+def begin_augment_item(container: Any, key: Any, sign: str) -> Callable[[Any], None]:
+    """Read `container[key]`; return the function that takes the value of `<sign>= value`."""
     if type(key) is slice:
         raise TypeError("augmented assignment to a slice is not available")
     key = hashable(key)
-    writable_items(container)[key] = augment(sign, container[key], value)
+    current = container[key]
+
+    def finish(value: Any) -> None:
+        changed = augment(sign, current, value)
+        writable_items(container)[key] = changed
+
+    return finish
 
 
 # Membership, keys and slices.
@@ -216,11 +235,13 @@ def take_slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
     return sized_result(result) if type(result) in SIZED and len(result) > 512 else result
 
 
-def put_slice(target: Any, start: Any, stop: Any, step: Any, values: Any) -> None:
-    if type(target) is not list:
+def put_slice(values: Any, target: Any, start: Any, stop: Any, step: Any) -> None:
+    """`target[start:stop:step] = values`; Python computes the values first."""
+    if type(writable_items(target)) is not list:
         raise TypeError("slice assignment needs a list")
-    values = list(bounded(values))
-    expect_room(target, values)
+    if is_iterable(values):
+        values = list(bounded(values))
+        expect_room(target, values)
     target[start:stop:step] = values
     sized_result(target)
 
@@ -235,12 +256,12 @@ def writable_items(target: Any) -> Any:
     raise TypeError(f"'{type(target).__name__}' object does not support item assignment")
 
 
-def writable(target: Any) -> Any:
+def writable(target: Any, name: str) -> Any:
     """Guard the target of `target.name = …` and `del target.name`: objects and classes of the script only."""
     kind = type(target)
     if type(kind) is ScriptClass or kind is ScriptClass:
         return target
-    raise TypeError(f"attributes of '{kind.__name__}' objects cannot be set")
+    raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}' (or it is not available in scripts)")
 
 
 def usable_with(manager: Any) -> Any:

@@ -82,7 +82,7 @@ class Policy(Expressions):
                 constant(None) if b is None else self.visit(b)
                 for b in (target.slice.lower, target.slice.upper, target.slice.step)
             ]
-            return placed(ast.Expr(call("_setslice_", self.visit(target.value), *bounds, self.visit(node.value))), node)
+            return placed(ast.Expr(call("_setslice_", self.visit(node.value), self.visit(target.value), *bounds)), node)
         unpacks = any(isinstance(part, ast.Starred) for t in node.targets for part in ast.walk(t))
         node = self.node_contents_visit(node)
         if unpacks:
@@ -109,14 +109,18 @@ class Policy(Expressions):
             if isinstance(target.slice, ast.Slice):
                 self.error(node, "augmented assignment to a slice is not available")
                 return node
-            change = call(
-                "_augitem_", self.visit(target.value), self.visit(target.slice), constant(sign), self.visit(node.value)
-            )
-            return placed(ast.Expr(change), node)
+            return self._augment_part(node, "item", target.value, self.visit(target.slice), sign)
         self.check_attribute(target)
-        change = call(
-            "_augattr_", self.visit(target.value), constant(target.attr), constant(sign), self.visit(node.value)
-        )
+        return self._augment_part(node, "attr", target.value, constant(target.attr), sign)
+
+    def _augment_part(self, node: ast.AugAssign, part: str, of: ast.expr, key: ast.expr, sign: str) -> ast.stmt:
+        """Change an item or an attribute; Python reads it before it computes what to change it by."""
+        where = [self.visit(of), key, constant(sign)]
+        value = self.visit(node.value)
+        if is_simple(value):
+            change = call(f"_aug{part}_", *where, value)
+        else:
+            change = ast.Call(call(f"_begin_aug{part}_", *where), [value], [])
         return placed(ast.Expr(change), node)
 
     def _augment_name(self, node: ast.AugAssign, target: ast.Name, sign: str) -> ast.stmt:
@@ -125,11 +129,11 @@ class Policy(Expressions):
         is_number = isinstance(value, ast.Constant) and type(value.value) in (int, float)
         if isinstance(node.op, _NO_GUARD_IN_PLACE) or (is_number and isinstance(node.op, ast.Add | ast.Sub)):
             return node
-        change: ast.expr = call("_augment_", constant(sign), load(target.id), value)
+        change: ast.stmt = ast.Assign([store(target.id)], call("_augment_", constant(sign), load(target.id), value))
         if isinstance(node.op, ast.Add | ast.Sub) and is_simple(value):
-            plain = ast.BinOp(load(target.id), node.op, again(value))
-            change = ast.IfExp(is_type(load(target.id), "_int_"), plain, change)
-        return placed(ast.Assign([store(target.id)], change), node)
+            plain = ast.AugAssign(store(target.id), node.op, again(value))
+            change = ast.If(is_type(load(target.id), "_int_"), [plain], [change])
+        return placed(change, node)
 
     def visit_Delete(self, node: ast.Delete) -> ast.AST:
         return self.node_contents_visit(node)

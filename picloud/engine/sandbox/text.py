@@ -39,7 +39,7 @@ _DATES = frozenset([datetime.datetime, datetime.date, datetime.time])
 _QUICK = frozenset([int, float, bool, type(None)])
 
 
-def encoding(name: object) -> str:
+def known_encoding(name: object) -> str:
     if type(name) is not str or name.lower() not in ENCODINGS:
         raise LookupError(f"the encoding is not available (available: {', '.join(sorted(ENCODINGS))})")
     return name
@@ -51,15 +51,13 @@ def error_mode(name: object) -> str:
     return name
 
 
-def to_text(value: Any = "", encoding_name: object = None, errors: object = "strict") -> str:
+def to_text(value: Any = "", encoding: object = None, errors: object = None) -> str:
     """str() for scripts."""
     kind: Any = type(value)
-    if kind is str and encoding_name is None:
+    if encoding is not None or errors is not None:
+        return _decoded(value, encoding, errors)
+    if kind is str:
         return value  # type: ignore[no-any-return]
-    if encoding_name is not None:
-        if kind is not bytes:
-            raise TypeError(f"decoding to str: need bytes, {kind.__name__} found")
-        return sized_result(value.decode(encoding(encoding_name), error_mode(errors)))  # type: ignore[no-any-return]
     if kind in _QUICK:
         return str(value)
     if kind in ATOMS:
@@ -74,9 +72,16 @@ def to_text(value: Any = "", encoding_name: object = None, errors: object = "str
     return to_repr(value)
 
 
+def _decoded(value: Any, encoding: object, errors: object) -> str:
+    if type(value) is not bytes:
+        return str(value, "utf-8")  # says what it needs
+    mode = error_mode("strict" if errors is None else errors)
+    return sized_result(value.decode(known_encoding("utf-8" if encoding is None else encoding), mode))  # type: ignore[no-any-return]
+
+
 def _text_from(text: object, method: str) -> str:
     if type(text) is not str:
-        raise TypeError(f"{method} returned non-string")
+        raise TypeError(f"{method} returned non-string (type {type(text).__name__})")
     return sized_result(text)  # type: ignore[no-any-return]
 
 
@@ -106,7 +111,7 @@ def to_repr(value: Any) -> str:
 def _object_repr(value: Any) -> str:
     kind: Any = type(value)
     if isinstance(value, type):
-        return f"<class '{value.__name__}'>"
+        return repr(value) if value.__module__ in _NAMED_MODULES else f"<class '{value.__name__}'>"
     if type(kind) is ScriptClass and script_defines(kind, "__repr__"):
         return _text_from(value.__repr__(), "__repr__")
     if isinstance(value, BaseException):
@@ -122,8 +127,10 @@ def _object_repr(value: Any) -> str:
     return f"<function {value.__name__}>" if kind is type(_object_repr) else f"<{kind.__name__}>"
 
 
+_NAMED_MODULES = frozenset(["datetime", "decimal", "json.decoder", "binascii"])
+"""Modules that the repr of a class names: scripts know them."""
 SCRIPT_NAMES: dict[Any, str] = {}
-"""The functions that stand for types (`str`, `list`, …) and what they are called; filled by builtin_functions."""
+"""The functions that stand for types (`str`, `list`, …) and what they are called; filled by namespace."""
 
 _BRACKETS: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
@@ -176,7 +183,7 @@ def format_field(value: Any, conversion: int = -1, spec: str = "") -> str:
     if conversion == 114:
         value = to_repr(value)
     elif conversion == 97:
-        value = sized_result(ascii(to_repr(value))[1:-1])
+        value = sized_result(to_repr(value).encode("ascii", "backslashreplace").decode("ascii"))
     elif conversion == 115:
         value = to_text(value)
     return format_value(value, spec) if spec else to_text(value)
