@@ -21,7 +21,9 @@ from picloud.engine.sandbox.builtin_functions import sort_list
 from picloud.engine.sandbox.class_model import EXCEPTION_ATTRIBUTES, ScriptClass, script_defines
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.facade import Facade
+from picloud.engine.sandbox.limits import MAX_FORMAT_SPEC
 from picloud.engine.sandbox.operators import writable
+from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.text import format_date
 
 DIRECT: Final = None
@@ -60,7 +62,6 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
         "decode": texts.decode,
     },
     int: {**direct("bit_length bit_count conjugate is_integer numerator denominator"), "to_bytes": texts.int_to_bytes},
-    bool: {},
     float: direct("is_integer hex as_integer_ratio"),
     list: {
         **direct("append pop clear reverse insert"),
@@ -106,6 +107,7 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     property: direct("setter getter deleter"),
     uuid.UUID: direct("hex int version bytes"),
 }  # fmt: skip
+ATTRIBUTES[bool] = ATTRIBUTES[int]
 """Instances. Types of optional packages are added where they are wrapped (re.Match)."""
 
 CLASS_ATTRIBUTES: Final[dict[type, frozenset[str]]] = {
@@ -119,6 +121,16 @@ CLASS_ATTRIBUTES: Final[dict[type, frozenset[str]]] = {
 }
 """Attributes of the types themselves."""
 
+
+def _parse_date(text: Any, pattern: Any) -> datetime.datetime:
+    """datetime.strptime: C imports the module it needs by the builtins of the caller, which is not to be a script."""
+    if type(text) is str and type(pattern) is str and max(len(text), len(pattern)) > MAX_FORMAT_SPEC:
+        raise LimitError(f"strptime() takes texts of at most {MAX_FORMAT_SPEC} characters")
+    return datetime.datetime.strptime(text, pattern)
+
+
+_GUARDED_CLASS_ATTRIBUTES: Final[dict[tuple[type, str], Any]] = {(datetime.datetime, "strptime"): _parse_date}
+
 FUNCTION_ATTRIBUTES: Final[dict[Any, dict[str, Any]]] = {}
 """Attributes of the functions that stand for types (`dict.fromkeys`); filled by builtin_table."""
 
@@ -127,8 +139,8 @@ _NAMED: Final = frozenset([FunctionType, BuiltinFunctionType, MethodType])
 
 
 def no_attribute(value: object, name: str) -> NoReturn:
-    kind = value.__name__ if isinstance(value, type) else type(value).__name__
-    raise AttributeError(f"'{kind}' object has no attribute '{name}' (or it is not available in scripts)") from None
+    what = f"type object '{value.__name__}'" if isinstance(value, type) else f"'{type(value).__name__}' object"
+    raise AttributeError(f"{what} has no attribute '{name}' (or it is not available in scripts)") from None
 
 
 def get_attribute(value: Any, name: str) -> Any:
@@ -188,7 +200,7 @@ def _class_attribute(kind: type, name: str) -> Any:
         return kind.__name__
     if name not in CLASS_ATTRIBUTES.get(kind, ()):
         no_attribute(kind, name)
-    return getattr(kind, name)
+    return _GUARDED_CLASS_ATTRIBUTES.get((kind, name)) or getattr(kind, name)
 
 
 def _inherited_attribute(proxy: Any, name: str) -> Any:

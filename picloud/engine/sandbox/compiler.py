@@ -55,7 +55,9 @@ def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NA
         tree = policy.visit(tree)
         if policy.faults:
             raise ScriptInvalid(name, sorted(set(policy.faults), key=lambda f: (f.line, f.column, f.message)))
-        code = compile(enclose(Ticks().visit(tree)), filename, "exec", dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = compile(enclose(Ticks().visit(tree)), filename, "exec", dont_inherit=True)
     except SyntaxError as error:
         raise _refusal(name, error.lineno or 0, error.msg, error.offset or 0) from None
     except (RecursionError, MemoryError, ValueError):

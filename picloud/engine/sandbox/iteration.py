@@ -43,6 +43,7 @@ def returning_generator_function(function: Callable[..., Any]) -> Callable[..., 
 def _named(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     call.__name__ = function.__name__
     call.__qualname__ = function.__qualname__
+    call.__module__ = function.__module__
     return call
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import decimal
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -22,11 +23,12 @@ from picloud.engine.sandbox.attributes import (
     late_method,
     method_table,
 )
-from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, ScriptClass, allow_as_base
+from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, SCRIPT_MODULE, ScriptClass, allow_as_base
+from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import script_dataclass
 from picloud.engine.sandbox.facade import Facade, offered_names
 from picloud.engine.sandbox.meter import die
-from picloud.engine.sandbox.modules import MODULES
+from picloud.engine.sandbox.modules import MODULES, collecting, numeric
 from picloud.engine.sandbox.sizes import ATOMS, comparable, hashable, sized_result, unpackable
 from picloud.engine.sandbox.stops import LimitError
 
@@ -47,10 +49,19 @@ TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
 }
 """Names of types: the function that a script calls, and the real class for isinstance, type and match."""
 
-_REAL: Final[dict[Any, type]] = dict(TYPES.values())
-_CALLED: Final[dict[type, Any]] = {kind: function for function, kind in TYPES.values()}
+_IMPORTED_TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
+    "collections.Counter": (collecting.counter, Counter),
+    "collections.defaultdict": (collecting.default_dict, DefaultDict),
+    "collections.deque": (collecting.deque, Deque),
+    "decimal.Decimal": (numeric.to_decimal, decimal.Decimal),
+    "range": (functions.make_range, range),
+}
+_REAL: Final[dict[Any, type]] = dict([*TYPES.values(), *_IMPORTED_TYPES.values()])
+_CALLED: Final[dict[type, Any]] = {kind: function for function, kind in _REAL.items()}
 
-text.SCRIPT_NAMES.update({function: name for name, (function, _) in TYPES.items()})
+text.SCRIPT_NAMES.update({function: name for name, (function, _) in {**TYPES, **_IMPORTED_TYPES}.items()})
+for _name, (_function, _) in _IMPORTED_TYPES.items():
+    FUNCTION_ATTRIBUTES[_function] = {"__name__": _name.rpartition(".")[2]}
 FUNCTION_ATTRIBUTES[functions.to_dict] = {"fromkeys": functions.dict_from_keys}
 FUNCTION_ATTRIBUTES[functions.to_int] = {"from_bytes": functions.int_from_bytes}
 FUNCTION_ATTRIBUTES[functions.to_bytes] = {"fromhex": lambda digits: sized_result(bytes.fromhex(digits))}
@@ -155,7 +166,7 @@ BUILTINS: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 GUARDS: Final[dict[str, Any]] = {
-    "__name__": "script",
+    "__name__": SCRIPT_MODULE,
     "_ScriptClass_": ScriptClass, "_Exception_": Exception, "_die_": die,
     "_type_": type, "_int_": int, "_str_": str, "_dict_": dict, "_list_": list,
     **{f"_t_{name}_": kind for name, (_, kind) in TYPES.items()},

@@ -90,7 +90,7 @@ class Policy(Expressions):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        if self._in_class[-1] and isinstance(node.target, ast.Name):
+        if self._in_class[-1] and isinstance(node.target, ast.Name) and not _is_class_variable(node.annotation):
             self.check_name(node, node.target.id)
             self._fields[-1].append(node.target.id)
         if node.value is None:
@@ -303,6 +303,11 @@ class Policy(Expressions):
     def _refuse_module(self, node: ast.AST, name: str) -> None:
         names = ", ".join(sorted(self._importable))
         self.error(node, f"module '{name}' is not available (available: {names})")
+
+
+def _is_class_variable(annotation: ast.expr) -> bool:
+    """Tell `ClassVar` and `ClassVar[…]`, which make no field of a dataclass."""
+    return any(isinstance(node, ast.Name) and node.id == "ClassVar" for node in ast.walk(annotation))
 
 
 def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
