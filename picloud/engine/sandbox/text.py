@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from picloud.engine.sandbox.class_model import ScriptClass, script_defines
@@ -14,6 +16,7 @@ from picloud.engine.sandbox.limits import (
     MAX_DECIMAL_EXPONENT,
     MAX_FORMAT_SPEC,
     MAX_FORMAT_WIDTH,
+    MAX_TEXT,
     MAX_WALK_NESTING,
 )
 from picloud.engine.sandbox.meter import current_meter
@@ -40,13 +43,17 @@ _QUICK = frozenset([int, float, bool, type(None)])
 
 
 def known_encoding(name: object) -> str:
-    if type(name) is not str or name.lower() not in ENCODINGS:
+    if type(name) is not str:
+        raise TypeError(f"argument 'encoding' must be str, not {type(name).__name__}")
+    if name.lower() not in ENCODINGS:
         raise LookupError(f"the encoding is not available (available: {', '.join(sorted(ENCODINGS))})")
     return name
 
 
 def error_mode(name: object) -> str:
-    if type(name) is not str or name not in ENCODING_ERRORS:
+    if type(name) is not str:
+        raise TypeError(f"argument 'errors' must be str, not {type(name).__name__}")
+    if name not in ENCODING_ERRORS:
         raise LookupError(f"the error mode is not available (available: {', '.join(sorted(ENCODING_ERRORS))})")
     return name
 
@@ -169,13 +176,20 @@ def _container_repr(value: Any, depth: int) -> str:
 
 
 def _mapping_repr(value: Any, kind: type, depth: int) -> str:
-    pairs = value.most_common() if kind is Counter else value.items()
+    pairs = _by_count(value) if kind is Counter else value.items()
     body = ", ".join([f"{_container_repr(k, depth + 1)}: {_container_repr(v, depth + 1)}" for k, v in pairs])
     if kind is dict:
         return f"{{{body}}}"
     if kind is DefaultDict:
         return f"defaultdict({to_repr(value.default_factory)}, {{{body}}})"
     return f"Counter({{{body}}})"
+
+
+def _by_count(counter: Counter) -> Iterable[Any]:
+    try:
+        return counter.most_common()
+    except TypeError:  # counts that cannot be compared
+        return counter.items()
 
 
 def format_field(value: Any, conversion: int = -1, spec: str = "") -> str:
@@ -244,39 +258,61 @@ def percent(template: str | bytes, values: Any) -> Any:
         for number in (width, precision):
             if number == "*" or len(number) > 5 or (number and int(number) > MAX_FORMAT_WIDTH):
                 raise LimitError(f"the width in a % format is larger than {MAX_FORMAT_WIDTH} or a *")
-    kind = type(values)
-    arguments: Any
-    if kind is dict:
-        arguments = {key: _argument(value) for key, value in values.items()}
-        parts = list(arguments.values())
-    else:
-        parts = [_argument(value) for value in (values if kind is tuple else (values,))]
-        arguments = tuple(parts)
-    expect_text(len(template) + sum([_shown_length(part) for part in parts]))
-    return sized_result(template % arguments)
+    budget = _Budget()
+    if type(values) is tuple:
+        return sized_result(template % tuple([budget.argument(value) for value in values]))
+    return sized_result(template % budget.argument(values))
+
+
+class _Budget:
+    """How long the texts of the arguments of one % format may become together."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MAX_TEXT
+
+    def spend(self, text: str) -> str:
+        self.left -= len(text)
+        if self.left < 0:
+            raise LimitError(f"the result would be longer than {MAX_TEXT}")
+        return text
+
+    def argument(self, value: Any) -> Any:
+        """Return what stands for a value: it goes by the name of the value's type, since errors say it."""
+        kind = type(value)
+        if kind in ATOMS:
+            if kind in TEXTS:
+                self.spend(value)
+            return value
+        return _argument_type(kind.__name__, kind is not Deque and hasattr(kind, "__getitem__"))(value, self)
 
 
 class _Argument:
-    """A value of a % format whose text was made under the limits."""
+    """A value of a % format: its text is made under the limits, and when it is asked for."""
 
-    __slots__ = ("representation", "text")
+    __slots__ = ("_budget", "_value")
 
-    def __init__(self, value: object) -> None:
-        self.text = to_text(value)
-        self.representation = to_repr(value)
+    def __init__(self, value: Any, budget: _Budget) -> None:
+        self._value = value
+        self._budget = budget
 
     def __str__(self) -> str:
-        return self.text
+        return self._budget.spend(to_text(self._value))
 
     def __repr__(self) -> str:
-        return self.representation
+        return self._budget.spend(to_repr(self._value))
 
 
-def _argument(value: Any) -> Any:
-    return value if type(value) in ATOMS else _Argument(value)
+class _Mapping(_Argument):
+    """A value that `%(key)s` may look into."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._budget.argument(self._value[key])
 
 
-def _shown_length(part: Any) -> int:
-    if type(part) in TEXTS:
-        return len(part)
-    return max(len(part.text), len(part.representation)) if type(part) is _Argument else 0
+@lru_cache(256)
+def _argument_type(name: str, is_mapping: bool) -> type[_Argument]:
+    return type(name, (_Mapping if is_mapping else _Argument,), {"__slots__": ()})
