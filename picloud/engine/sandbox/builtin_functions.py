@@ -99,8 +99,11 @@ def to_bytes(source: Any = b"", encoding: object = None, errors: object = None) 
     if kind is int or kind is bool:
         expect_text(source)
         return bytes(source)
-    # a text, and what is no iterable: bytes() says what it needs
-    return sized_result(bytes(bounded(source) if kind is not str and is_iterable(source) else source))  # type: ignore[no-any-return]
+    try:
+        source = source if kind is str else bounded(source)
+    except TypeError:
+        pass  # not iterable: bytes() says what it needs
+    return sized_result(bytes(source))  # type: ignore[no-any-return]
 
 
 # Numbers.
@@ -244,6 +247,8 @@ def print_line(*values: Any, sep: Any = " ", end: Any = "\n", flush: bool = Fals
 
 def int_from_bytes(data: Any, byteorder: str = "big", *, signed: bool = False) -> int:
     """int.from_bytes."""
+    if type(data) is str or not is_iterable(data):
+        raise TypeError(f"cannot convert '{type(data).__name__}' object to bytes")
     if type(data) is not bytes:
         data = to_bytes(data)
     if len(data) > MAX_INT_BITS // 8:

@@ -55,7 +55,7 @@ def _comparing_ends(name: str) -> Any:
 
 
 def replace(text: Any, old: Any, new: Any, count: Any = -1) -> Any:
-    if type(old) in TEXTS and type(new) in TEXTS and len(new) > len(old):
+    if type(old) is type(new) is type(text) and len(new) > len(old):
         found = text.count(old) if old else len(text) + 1
         if count >= 0:
             found = min(found, count)
@@ -95,6 +95,8 @@ def translate(text: str, table: Any) -> Any:
 
 
 def expand_tabs(text: str, tabsize: Any = 8) -> Any:
+    if type(tabsize) is not int:
+        return text.expandtabs(tabsize)  # says what it needs
     if tabsize > 100:
         raise LimitError("tabsize is larger than 100")
     if len(text) * max(1, tabsize) > CHARGE_FROM:
@@ -107,7 +109,7 @@ def split(text: Any, sep: Any = None, maxsplit: Any = -1) -> Any:
 
 
 def int_to_bytes(number: int, length: Any = 1, byteorder: Any = "big", *, signed: Any = False) -> bytes:
-    if length > 100_000:
+    if type(length) is int and length > 100_000:
         raise LimitError("the length is larger than 100000")
     return number.to_bytes(length, byteorder, signed=signed)
 

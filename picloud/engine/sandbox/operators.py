@@ -84,7 +84,8 @@ def expect_product(a: Any, b: Any) -> None:
 
 def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
     if modulus is not None:
-        if max(abs(n).bit_length() for n in (base, exponent, modulus)) > MAX_POW_MOD_BITS:
+        numbers = [n for n in (base, exponent, modulus) if isinstance(n, int)]
+        if max([n.bit_length() for n in numbers], default=0) > MAX_POW_MOD_BITS:
             raise LimitError(f"pow() with a modulus takes numbers of at most {MAX_POW_MOD_BITS} bits")
         return pow(base, exponent, modulus)
     if isinstance(base, int) and isinstance(exponent, int):

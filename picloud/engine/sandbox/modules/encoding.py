@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import TEXTS, expect_text, sized_result, walk
+from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, TEXTS, expect_text, sized_result, walk
 from picloud.engine.sandbox.stops import LimitError
+from picloud.engine.sandbox.text import to_text
 
 
 def dump_json(
@@ -48,7 +49,7 @@ def dump_json(
 def load_json(text: Any) -> Any:
     """json.loads."""
     if type(text) not in TEXTS:
-        raise TypeError(f"the JSON object must be str or bytes, not {type(text).__name__}")
+        raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise LimitError("the JSON text is too long")
     value = json.loads(text)
@@ -115,9 +116,7 @@ def _codec(name: str) -> Callable[[Any], bytes]:
     code = getattr(base64, name)
 
     def apply(data: Any) -> bytes:
-        if type(data) not in TEXTS:
-            raise TypeError("bytes are needed")
-        expect_text(2 * len(data))
+        expect_text(2 * len(data) if type(data) in TEXTS else 0)
         return sized_result(code(data))  # type: ignore[no-any-return]
 
     apply.__name__ = name
@@ -148,9 +147,21 @@ def unquote(text: str) -> str:
     return sized_result(urllib.parse.unquote(text))  # type: ignore[no-any-return]
 
 
-def url_encode(query: Any) -> str:
+def url_encode(query: Any, doseq: bool = False) -> str:
     """urllib.parse.urlencode."""
-    return sized_result(urllib.parse.urlencode(walk(query)))  # type: ignore[no-any-return]
+    walk(query)
+    if type(query) in MAPPINGS:
+        query = list(query.items())
+    if type(query) in SEQUENCES and all(type(pair) in (list, tuple) for pair in query):
+        query = [tuple([_parameter(part, doseq) for part in pair]) for pair in query]
+    return sized_result(urllib.parse.urlencode(query, doseq))  # type: ignore[no-any-return]
+
+
+def _parameter(value: Any, doseq: bool) -> Any:
+    """Return a part of a query as text that our own str() made."""
+    if doseq and type(value) in SEQUENCES:
+        return [_parameter(item, False) for item in value]
+    return value if type(value) in TEXTS else to_text(value)
 
 
 def parse_query(text: str) -> dict[str, list[str]]:

@@ -100,7 +100,10 @@ def _groups(items: Iterable[Any], key: Callable[[Any], Any] | None) -> Iterator[
 
 def reduce(function: Callable[[Any, Any], Any], items: Iterable[Any], *initial: Any) -> Any:
     """functools.reduce."""
-    source = iter(items)
+    try:
+        source = iter(items)
+    except TypeError:
+        raise TypeError("reduce() arg 2 must support iteration") from None
     meter = current_meter()
     try:
         result = initial[0] if initial else next(source)
