@@ -16,9 +16,12 @@ _OPTIONS: Final = frozenset(["init", "repr", "eq", "order", "frozen", "slots", "
 _COMPARISONS: Final = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """One field of a dataclass: what field(...) gives; its place in the class adds the name."""
+    """One field of a dataclass: what field(...) gives; its place in the class adds the name.
+
+    It is equal to itself only: comparing defaults would visit values of the script in C.
+    """
 
     default: Any = _MISSING
     default_factory: Any = _MISSING
@@ -204,7 +207,8 @@ def _equality(names: tuple[str, ...]) -> Callable[[Any, Any], Any]:
         if type(other) is not type(self):
             return NotImplemented
         current_meter().check()
-        return all(comparable(getattr(self, name)) == getattr(other, name) for name in names)
+        # as items of tuples: what is identical is equal
+        return all((comparable(getattr(self, name)),) == (getattr(other, name),) for name in names)
 
     return equals
 

@@ -82,18 +82,20 @@ def expect_product(a: Any, b: Any) -> None:
                 expect_items(len(value) * times)
 
 
-def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
-    if modulus is not None:
-        numbers = [n for n in (base, exponent, modulus) if isinstance(n, int)]
+def power(base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is not None:
+        numbers = [n for n in (base, exp, mod) if isinstance(n, int)]
         if max([n.bit_length() for n in numbers], default=0) > MAX_POW_MOD_BITS:
             raise LimitError(f"pow() with a modulus takes numbers of at most {MAX_POW_MOD_BITS} bits")
-        return pow(base, exponent, modulus)
-    if isinstance(base, int) and isinstance(exponent, int):
-        if exponent > 0 and base.bit_length() * exponent > MAX_INT_BITS and base not in (-1, 0, 1):
+        _divisible(base, exp)  # decimals: as many steps as the exponent has digits
+        _divisible(mod, exp)
+        return pow(base, exp, mod)
+    if isinstance(base, int) and isinstance(exp, int):
+        if exp > 0 and base.bit_length() * exp > MAX_INT_BITS and base not in (-1, 0, 1):
             raise too_many_bits()
-    elif Decimal in (type(base), type(exponent)) and not -MAX_DECIMAL_EXPONENT <= exponent <= MAX_DECIMAL_EXPONENT:
+    elif Decimal in (type(base), type(exp)) and not -MAX_DECIMAL_EXPONENT <= exp <= MAX_DECIMAL_EXPONENT:
         raise LimitError("the exponent of a Decimal is too large")
-    return base**exponent
+    return base**exp
 
 
 def shift_left(a: Any, b: Any) -> Any:
@@ -251,10 +253,15 @@ _WRITABLE = frozenset([dict, list, DefaultDict, Counter, Deque])
 
 
 def writable_items(target: Any) -> Any:
-    """Guard the target of `target[key] = …` and `del target[key]`."""
+    """Guard the target of `target[key] = …` and `del target[a:b]`."""
     if type(target) in _WRITABLE:
         return target
     raise TypeError(f"'{type(target).__name__}' object does not support item assignment")
+
+
+def deletable_items(target: Any) -> Any:
+    """Guard the target of `del target[key]`: from what has no items to delete, Python deletes none."""
+    return target if not hasattr(type(target), "__delitem__") else writable_items(target)
 
 
 def writable(target: Any, name: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, TEXTS, expect_text, sized_result, walk
+from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, TEXTS, bounded, expect_text, sized_result, walk
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.text import to_text
 
@@ -21,15 +21,17 @@ from picloud.engine.sandbox.text import to_text
 def dump_json(
     value: Any,
     *,
-    indent: int | None = None,
+    indent: int | str | None = None,
     sort_keys: bool = False,
     ensure_ascii: bool = True,
     separators: tuple[str, str] | None = None,
     default: Any = None,
 ) -> str:
     """json.dumps."""
-    if indent is not None and (type(indent) is not int or not 0 <= indent <= 8):
-        raise LimitError("indent must be a number from 0 to 8")
+    if indent is not None:
+        width = len(indent) if type(indent) is str else indent if type(indent) is int else 9
+        if not 0 <= width <= 8:
+            raise LimitError("indent must be a number from 0 to 8, or a text of at most 8 characters")
     if separators is not None:
         separators = tuple(separators)  # type: ignore[assignment]
         if len(separators) != 2 or any(type(part) is not str or len(part) > 4 for part in separators):
@@ -152,14 +154,15 @@ def url_encode(query: Any, doseq: bool = False) -> str:
     walk(query)
     if type(query) in MAPPINGS:
         query = list(query.items())
-    if type(query) in SEQUENCES and all(type(pair) in (list, tuple) for pair in query):
-        query = [tuple([_parameter(part, doseq) for part in pair]) for pair in query]
-    return sized_result(urllib.parse.urlencode(query, doseq))  # type: ignore[no-any-return]
+    elif type(query) not in (list, tuple) or (query and type(query[0]) is not tuple):
+        raise TypeError("not a valid non-string sequence or mapping object")
+    pairs = [tuple([_parameter(part, doseq) for part in bounded(pair)]) for pair in query]
+    return sized_result(urllib.parse.urlencode(pairs, doseq))  # type: ignore[no-any-return]
 
 
 def _parameter(value: Any, doseq: bool) -> Any:
     """Return a part of a query as text that our own str() made."""
-    if doseq and type(value) in SEQUENCES:
+    if doseq and (type(value) in SEQUENCES or type(value) in MAPPINGS):
         return [_parameter(item, False) for item in value]
     return value if type(value) in TEXTS else to_text(value)
 
