@@ -61,7 +61,10 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
         **{name: guard for name, guard in _COMMON_TEXT.items() if name != "casefold"},
         "decode": texts.decode,
     },
-    int: {**direct("bit_length bit_count conjugate is_integer numerator denominator"), "to_bytes": texts.int_to_bytes},
+    int: {
+        **direct("bit_length bit_count as_integer_ratio conjugate is_integer numerator denominator"),
+        "to_bytes": texts.int_to_bytes,
+    },
     float: direct("is_integer hex as_integer_ratio"),
     list: {
         **direct("append pop clear reverse insert"),

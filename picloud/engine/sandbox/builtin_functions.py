@@ -144,7 +144,8 @@ def round_number(number: Any, ndigits: Any = None) -> Any:
 def total(items: Iterable[Any], /, start: Any = 0) -> Any:
     """sum()."""
     if type(start) in TEXTS:
-        raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
+        what, empty = ("strings", "''") if type(start) is str else ("bytes", "b''")
+        raise TypeError(f"sum() can't sum {what} [use {empty}.join(seq) instead]")
     items = bounded(items)
     kind = type(items)
     if type(start) in _NUMBERS and (kind is range or (kind in SEQUENCES and _NUMBERS.issuperset(map(type, items)))):

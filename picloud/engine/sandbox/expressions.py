@@ -97,7 +97,9 @@ class Expressions(RestrictingNodeTransformer):
         if isinstance(node.ctx, ast.Load):
             return node
         value = node.value
-        if isinstance(value, ast.Name):
+        if isinstance(node.ctx, ast.Del):
+            node.value = placed(call("_delitem_", value), value)
+        elif isinstance(value, ast.Name):
             either = ast.BoolOp(ast.Or(), [is_type(load(value.id), "_dict_"), is_type(load(value.id), "_list_")])
             node.value = placed(ast.IfExp(either, load(value.id), call("_writeitem_", load(value.id))), value)
         else:

@@ -98,6 +98,8 @@ def backwards(sequence: Any) -> Lazy:
 def to_iterator(iterable: Any, *sentinel: Any) -> Any:
     """iter(): an iterator of a script's class is its own, everything else is wrapped."""
     if sentinel:
+        if not callable(iterable):
+            raise TypeError("iter(v, w): v must be callable")
         return Generated(_until(iterable, *sentinel))
     if type(iterable) in ITERATOR_TYPES:
         return iterable

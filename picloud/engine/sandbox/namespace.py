@@ -172,6 +172,7 @@ GUARDS: Final[dict[str, Any]] = {
     **{f"_t_{name}_": kind for name, (_, kind) in TYPES.items()},
     "_getattr_": get_attribute, "_method_": late_method, "_with_": operators.usable_with,
     "_write_": operators.writable, "_writeitem_": operators.writable_items,
+    "_delitem_": operators.deletable_items,
     "_add_": operators.add, "_sub_": subtract, "_mul_": operators.multiply, "_mod_": operators.modulo,
     "_floordiv_": operators.floor_divide, "_pow_": operators.power, "_shl_": operators.shift_left,
     "_or_": operators.BINARY["|"], "_and_": operators.BINARY["&"], "_xor_": operators.BINARY["^"],

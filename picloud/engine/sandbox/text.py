@@ -206,7 +206,7 @@ def format_field(value: Any, conversion: int = -1, spec: str = "") -> str:
 def check_spec(spec: object) -> str:
     """Refuse widths and precisions that make long texts out of short values."""
     if type(spec) is not str:
-        raise TypeError("the format spec must be a string")
+        raise TypeError(f"format() argument 2 must be str, not {type(spec).__name__}")
     if len(spec) > MAX_FORMAT_SPEC:
         raise LimitError(f"the format spec is longer than {MAX_FORMAT_SPEC}")
     for digits in _DIGITS.findall(spec):
