@@ -10,10 +10,12 @@ from collections import Counter, defaultdict, deque
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import reduce
+from itertools import accumulate, chain, groupby
 from typing import ClassVar
 from urllib.parse import urlencode
 
 NOTES = []
+WIDE = lambda x: x
 
 def note(value):
     NOTES.append(value)
@@ -157,13 +159,34 @@ return [re.findall('A', 'aAa', re.I), re.sub('A', 'x', 'aAa', 1, re.I), re.split
         word.search('bab', 1).start(), word.match('ab', 1, 2).group(), word.findall(string='abb', pos=2),
         re.sub(pattern='a', repl='b', string='a'), attempt(lambda: re.sub('a', 'b', 5)),
         attempt(lambda: re.match([], 'a'))]""",
+    "names of functions of the module": """\
+return [attempt(lambda: WIDE(1, 2)), 5]""",
+    "iterators begin when Python's do": """\
+return [next(chain([1], 5)), attempt(lambda: groupby(5)), attempt(lambda: iter(5, 1)),
+        list(accumulate([1, 2], func=max, initial=3))]""",
+    "items that cannot be deleted": """\
+def change(target):
+    del target[0]
+return [attempt(lambda: change(target)) for target in ('abc', (1,), 5, Plain(), [1], {})]""",
+    "an object in a dataclass is equal to itself": """\
+@dataclass
+class Point:
+    x: float
+nan = float('nan')
+return [Point([nan]) == Point([nan]), Point(nan) != Point(1)]""",
+    "other arguments of functions": """\
+return [pow(base=2, exp=3), pow(2, exp=3, mod=5), attempt(lambda: sum([], b'')), attempt(lambda: format(1, 2)),
+        (18).as_integer_ratio()]""",
+    "indented JSON": "return [json.dumps([1], indent='--'), json.dumps({'a': [1]}, indent=chr(9))]",
     "dates are parsed": "return datetime.datetime.strptime('2024-02-28', '%Y-%m-%d')",
     "decimals of bools and tuples": """\
 return [Decimal(True), Decimal((0, (1, 2), -1)), attempt(lambda: Decimal([])), attempt(lambda: Decimal('x')),
         attempt(lambda: Decimal(None))]""",
     "queries of all values": """\
 return [urlencode({'a': [1, 'b']}), urlencode({'a': [1, 'b']}, doseq=True), urlencode([('a', {}), ('b', None)]),
-        urlencode({'a': b'x'}), urlencode({'k': defaultdict(list)}), attempt(lambda: urlencode(5))]""",
+        urlencode({'a': b'x'}), urlencode({'k': defaultdict(list)}), attempt(lambda: urlencode(5)),
+        attempt(lambda: urlencode([['a', 1]])), urlencode({'a': {'x': 1}}, doseq=True),
+        attempt(lambda: urlencode(Box(1)))]""",
     "arguments of math": """\
 return [attempt(lambda: math.factorial([])), attempt(lambda: math.comb('a', 2)), attempt(lambda: math.lcm(0, 'a')),
         attempt(lambda: pow(2.0, 3, 5)), attempt(lambda: pow('a', 3, 5))]""",

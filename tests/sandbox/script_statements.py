@@ -118,7 +118,7 @@ SIGNATURES: Final = (
 NUMBERS: Final = (
     "for number in range(most):\n    yield number",
     "yield from range(most)\nreturn 7",
-    "try:\n    yield most\n    yield most + 1\nfinally:\n    note('closed')",
+    "try:\n    yield most\n    yield most + 1\nfinally:\n    most = 0",
     "got = yield most\nwhile got is None and most > 0:\n    most -= 1\n    got = yield most",
     "yield 1\nraise ValueError(most)",
 )  # fmt: skip

@@ -145,7 +145,7 @@ def compare(engine: Engine, source: str) -> str:
     """Run a script both ways; return how it ended: "value", "error", or "limit", which plain Python has not."""
     guarded = run_in_engine(engine, source)
     text = repr(guarded)
-    if "LimitError" in text or "BudgetExceeded" in text:
+    if any(limit in text for limit in ("LimitError", "BudgetExceeded", "RecursionError")):
         return "limit"
     assert normal(guarded) == normal(run_plainly(source))
     return "error" if isinstance(guarded, tuple) else "value"
