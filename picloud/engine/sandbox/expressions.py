@@ -69,7 +69,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         node = self.node_contents_visit(node)
         if isinstance(node.ctx, ast.Load):
             return placed(call("_getattr_", node.value, constant(node.attr)), node)
-        node.value = placed(call("_write_", node.value), node)
+        node.value = placed(call("_write_", node.value, constant(node.attr)), node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -134,8 +134,10 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         if isinstance(index, ast.Slice):
             return self._slice(node, index)
         node.slice = self.guarded_key(index, key_kind)
-        if not isinstance(node.ctx, ast.Load):
+        if isinstance(node.ctx, ast.Store):
             node.value = self.writable_items(node.value, kind)
+        elif isinstance(node.ctx, ast.Del) and (kind is None or kind.type not in (dict, list)):
+            node.value = placed(call("_delitem_", node.value), node.value)
         return node
 
     def writable_items(self, value: ast.expr, kind: Kind | None) -> ast.expr:

@@ -252,6 +252,17 @@ def bounded(source: Iterable[Any], limit: int = MAX_ITEMS) -> Iterable[Any]:
     return checked_items(iter(source), limit, current_meter())
 
 
+def unpackable(source: Any) -> Any:
+    """Return what a star may unpack: bounded, or not iterable, which the interpreter then says in its own words."""
+    return bounded(source) if is_iterable(source) else source
+
+
+def is_iterable(value: Any) -> bool:
+    """Tell whether iter() would take the value, without calling anything of a script."""
+    kind = type(value)
+    return getattr(kind, "__iter__", None) is not None or hasattr(kind, "__getitem__")
+
+
 def checked_items(source: Iterator[Any], limit: int, meter: Meter) -> Iterator[Any]:
     for count, item in enumerate(source, start=1):
         if count > limit:
