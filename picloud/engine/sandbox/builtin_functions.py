@@ -26,6 +26,7 @@ from picloud.engine.sandbox.sizes import (
     sized_result,
     snapshot,
     spread,
+    unpackable,
     walk,
 )
 from picloud.engine.sandbox.stops import LimitError
@@ -70,11 +71,7 @@ def to_bytes(source: Any = b"", encoding: object = None, errors: object = None) 
     if kind is int or kind is bool:
         expect_text(source)
         return bytes(source)
-    try:
-        source = source if kind is str else bounded(source)
-    except TypeError:
-        pass  # not iterable: bytes() says what it needs
-    return sized_result(bytes(source))  # type: ignore[no-any-return]
+    return sized_result(bytes(unpackable(source)))  # type: ignore[no-any-return]
 
 
 # Numbers.

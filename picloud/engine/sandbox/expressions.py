@@ -223,7 +223,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
     def visit_Set(self, node: ast.Set) -> ast.expr:
         node = self.node_contents_visit(node)
         if any(isinstance(element, ast.Starred) for element in node.elts):
-            return placed(call("_key_set_", self._unpacked(ast.List(node.elts, ast.Load()), node.elts)), node)
+            return placed(call("_key_set_", self._unpacked(ast.List(node.elts, ast.Load()), node.elts, "_each_")), node)
         node.elts = [e if isinstance(e, ast.Constant) else placed(call("_key_", e), e) for e in node.elts]
         return node
 
@@ -242,10 +242,10 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         node = self.node_contents_visit(node)
         return self._unpacked(node, node.elts) if isinstance(node.ctx, ast.Load) else node
 
-    def _unpacked(self, node: ast.expr, elements: list[ast.expr]) -> ast.expr:
+    def _unpacked(self, node: ast.expr, elements: list[ast.expr], guard: str = "_star_") -> ast.expr:
         starred = [e for e in elements if isinstance(e, ast.Starred)]
         for element in starred:
-            element.value = placed(call("_star_", element.value), element)
+            element.value = placed(call(guard, element.value), element)
         return placed(call("_sized_", node), node) if starred else node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:

@@ -19,7 +19,7 @@ from picloud.engine.sandbox.containers import (
     nesting_above,
 )
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, VIEWS, bounded, comparable, ticking
+from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, VIEWS, bounded, comparable, is_iterable, ticking
 
 
 def generator_function(function: Callable[..., Any]) -> Callable[..., Generated]:
@@ -135,6 +135,8 @@ Shape = tuple[int, tuple[tuple[int, Any], ...]]
 def unpacked(value: Any, shape: Shape) -> list[Any]:
     """Unpack a value for a target with stars inside: C code takes all there is for a star."""
     count, parts = shape
+    if not is_iterable(value):
+        raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object")
     items = list(bounded(value) if count < 0 else itertools.islice(value, count + 1))
     for at, inner in parts:
         if -len(items) <= at < len(items):

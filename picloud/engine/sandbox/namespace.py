@@ -32,7 +32,7 @@ from picloud.engine.sandbox.modules import MODULES
 from picloud.engine.sandbox.modules.collecting import counter, default_dict, deque
 from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
-from picloud.engine.sandbox.sizes import ATOMS, SIZED, comparable, hashable, sized_result, unpackable
+from picloud.engine.sandbox.sizes import ATOMS, SIZED, bounded, comparable, hashable, sized_result, unpackable
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import dict_from_keys, to_mapping, to_set
 
@@ -191,9 +191,9 @@ GUARDS: Final[dict[str, Any]] = {
     "_sized_types_": SIZED,
     "_begin_augitem_": operators.begin_augment_item, "_begin_augattr_": begin_augment_attribute,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
-    "_key_": hashable, "_cmp_": comparable, "_star_": unpackable, "_mapping_": to_mapping, "_key_set_": to_set,
-    "_unpack_": iteration.unpacked,
-    "_unpack_each_": iteration.unpacked_each, "_sized_": sized_result,
+    "_key_": hashable, "_cmp_": comparable, "_star_": unpackable, "_each_": bounded, "_mapping_": to_mapping,
+    "_key_set_": to_set, "_sized_": sized_result,
+    "_unpack_": iteration.unpacked, "_unpack_each_": iteration.unpacked_each,
     "_fmt_": text.format_field, "_fstr_": text.join_fields,
     "_gen_": iteration.generated, "_generator_": iteration.generator_function,
     "_returning_": iteration.returning_generator_function,

@@ -254,7 +254,10 @@ def contains(item: Any, container: Any) -> bool:
     if kind in SIZED or kind is BigRange or _defines_contains(kind):
         return comparable(item) in container
     if is_iterable(container) or hasattr(kind, "__contains__"):  # else the interpreter says what it needs
-        container = ticking(iter(container))
+        try:
+            container = ticking(iter(container))
+        except TypeError:
+            raise TypeError(f"argument of type '{kind.__name__}' is not iterable") from None
     return comparable(item) in container
 
 

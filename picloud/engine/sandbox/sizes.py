@@ -182,7 +182,7 @@ def _copied(value: Any) -> Any:
         if ATOMS.issuperset(map(type, value.values())):
             return value.copy()
         items = {key: _copied(item) for key, item in value.items()}
-        return Counter(items) if kind is Counter else items
+        return Counter(items) if kind is Counter else items if kind is dict else DefaultDict(None, items)
     if kind is ITEMS_VIEW:
         return {key: _copied(item) for key, item in value}.items()
     if kind in SETS:

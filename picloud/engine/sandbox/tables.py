@@ -74,10 +74,12 @@ def to_mapping(source: Any) -> Any:
     """Guard what is unpacked by `**`: C code asks a mapping of the script for all of its keys in one go."""
     if type(source) in MAPPINGS:
         return spread(source)
-    if type(source) in ATOMS or type(source) in SIZED:
-        return source  # the interpreter says in its own words that it is none
-    if not (type(type(source)) is ScriptClass and script_defines(type(source), "keys")):
-        raise TypeError(f"'{type(source).__name__}' object is not a mapping")
+    kind = type(source)
+    scripted = type(kind) is ScriptClass
+    if not (scripted and script_defines(kind, "keys")):
+        if kind in ATOMS or kind in SIZED or (scripted and "keys" not in source.__dict__):
+            return source  # the interpreter says in its own words that it is none
+        raise TypeError(f"'{kind.__name__}' object is not a mapping")
     made: dict[Any, Any] = {}
     put_pairs(made, ((key, source[key]) for key in source.keys()))  # noqa: SIM118
     return made

@@ -45,9 +45,14 @@ _DATES = frozenset([datetime.datetime, datetime.date, datetime.time])
 _QUICK = frozenset([int, float, bool, type(None)])
 
 
+def _said_type(value: object) -> str:
+    """What Python calls the type of an argument that does not fit."""
+    return "None" if value is None else type(value).__name__
+
+
 def known_encoding(name: object) -> str:
     if type(name) is not str:
-        raise TypeError(f"argument 'encoding' must be str, not {type(name).__name__}")
+        raise TypeError(f"argument 'encoding' must be str, not {_said_type(name)}")
     if name.lower() not in ENCODINGS:
         raise LookupError(f"the encoding is not available (available: {', '.join(sorted(ENCODINGS))})")
     return name
@@ -55,7 +60,7 @@ def known_encoding(name: object) -> str:
 
 def error_mode(name: object) -> str:
     if type(name) is not str:
-        raise TypeError(f"argument 'errors' must be str, not {type(name).__name__}")
+        raise TypeError(f"argument 'errors' must be str, not {_said_type(name)}")
     if name not in ENCODING_ERRORS:
         raise LookupError(f"the error mode is not available (available: {', '.join(sorted(ENCODING_ERRORS))})")
     return name

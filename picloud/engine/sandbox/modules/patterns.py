@@ -127,6 +127,9 @@ def _bounded_replacement(replacement: Any, text: Any) -> Any:
             raise LimitError(f"the replacement has a backslash and is longer than {MAX_PATTERN} characters")
         # what groups hold may overlap, and be much more than the text
         make = partial(_expand, replacement)
+    elif not callable(replacement):
+        hash(hashable(replacement))
+        raise TypeError(f"decoding to str: need a bytes-like object, {type(replacement).__name__} found")
     total = 0
 
     def replace(match: Any) -> Any:
