@@ -59,8 +59,10 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
         **{name: guard for name, guard in _COMMON_TEXT.items() if name != "casefold"},
         "decode": decode,
     },
-    int: {**direct("bit_length bit_count conjugate is_integer numerator denominator"), "to_bytes": texts.int_to_bytes},
-    bool: {},
+    int: {
+        **direct("bit_length bit_count as_integer_ratio conjugate is_integer numerator denominator"),
+        "to_bytes": texts.int_to_bytes,
+    },
     float: direct("is_integer hex as_integer_ratio"),
     list: {
         **direct("append pop clear reverse insert"),
@@ -106,6 +108,7 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     property: direct("setter getter deleter"),
     uuid.UUID: direct("hex int version bytes"),
 }  # fmt: skip
+ATTRIBUTES[bool] = ATTRIBUTES[int]
 """Instances. Types of optional packages are added where they are wrapped (re.Match)."""
 
 CLASS_ATTRIBUTES: Final[dict[type, frozenset[str]]] = {
@@ -130,8 +133,8 @@ _NAMED: Final = frozenset([FunctionType, BuiltinFunctionType, MethodType])
 
 
 def no_attribute(value: object, name: str) -> NoReturn:
-    kind = value.__name__ if isinstance(value, type) else type(value).__name__
-    raise AttributeError(f"'{kind}' object has no attribute '{name}' (or it is not available in scripts)") from None
+    what = f"type object '{value.__name__}'" if isinstance(value, type) else f"'{type(value).__name__}' object"
+    raise AttributeError(f"{what} has no attribute '{name}' (or it is not available in scripts)") from None
 
 
 def get_attribute(value: Any, name: str) -> Any:
@@ -240,33 +243,37 @@ def dynamic_hasattr(value: Any, name: object) -> bool:
 
 def dynamic_setattr(target: Any, name: object, value: Any) -> None:
     """setattr() for scripts."""
-    setattr(writable(target), _checked_name(name), value)
+    checked = _checked_name(name)
+    setattr(writable(target, checked), checked, value)
 
 
 # Method calls whose name is in the source.
 
 
 class MethodTable(dict[type, Callable[..., Any]]):
-    """For one method name: how to call it on each type. The compiler emits `table[type(value)](value, …)`."""
+    """For one method name: how to call it on each type.
 
-    __slots__ = ("_late", "name")
+    The compiler emits `(table[type(value)] or late_method(value, name))(value, …)`.
+    """
+
+    __slots__ = ()
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = name
-
-        def late(value: Any, /, *args: Any, **kwargs: Any) -> Any:
-            return get_attribute(value, name)(*args, **kwargs)
-
-        self._late = late
         for kind, table in ATTRIBUTES.items():
             guard = table.get(name, _MISSING)
             method = getattr(kind, name, None) if guard is DIRECT else guard
             if guard is not _MISSING and callable(method):
                 self[kind] = method
 
-    def __missing__(self, kind: type) -> Callable[..., Any]:
-        return self._late
+    def __missing__(self, kind: type) -> None:
+        return None
+
+
+def late_method(value: Any, name: str) -> Callable[..., Any]:
+    """Look up a method of a value whose type has no table; return it as a function that takes the value first."""
+    method = get_attribute(value, name)
+    return lambda value, /, *args, **kwargs: method(*args, **kwargs)
 
 
 _method_tables: dict[str, MethodTable] = {}

@@ -22,9 +22,11 @@ from picloud.engine.sandbox.sizes import (
     comparable,
     expect_text,
     hashable,
+    is_iterable,
     sized_result,
     snapshot,
     spread,
+    unpackable,
     walk,
 )
 from picloud.engine.sandbox.stops import LimitError
@@ -59,16 +61,17 @@ def to_dict(source: Any = (), /, **entries: Any) -> dict[Any, Any]:
     return sized_result(made)  # type: ignore[no-any-return]
 
 
-def to_bytes(source: Any = b"", encoding_name: object = None, errors: object = "strict") -> bytes:
+def to_bytes(source: Any = b"", encoding: object = None, errors: object = None) -> bytes:
     kind = type(source)
-    if kind is str:
-        if encoding_name is None:
-            raise TypeError("string argument without an encoding")
-        return encode(source, encoding_name, errors)  # type: ignore[no-any-return]
-    if kind is int:
+    if kind is str and encoding is not None:
+        return encode(source, encoding, "strict" if errors is None else errors)  # type: ignore[no-any-return]
+    if encoding is not None or errors is not None:
+        what = "string argument without an encoding" if kind is str else "encoding without a string argument"
+        raise TypeError(what if encoding is not None or kind is str else "errors without a string argument")
+    if kind is int or kind is bool:
         expect_text(source)
         return bytes(source)
-    return sized_result(bytes(bounded(source)))  # type: ignore[no-any-return]
+    return sized_result(bytes(unpackable(source)))  # type: ignore[no-any-return]
 
 
 # Numbers.
@@ -109,7 +112,8 @@ def round_number(number: Any, ndigits: Any = None) -> Any:
 def total(items: Iterable[Any], /, start: Any = 0) -> Any:
     """sum()."""
     if type(start) in TEXTS:
-        raise TypeError("sum() can't sum strings [use ''.join(seq) instead]")
+        what, empty = ("strings", "''") if type(start) is str else ("bytes", "b''")
+        raise TypeError(f"sum() can't sum {what} [use {empty}.join(seq) instead]")
     items = bounded(items)
     kind = type(items)
     meter = current_meter()
@@ -221,6 +225,8 @@ def print_line(*values: Any, sep: Any = " ", end: Any = "\n", flush: bool = Fals
 
 def int_from_bytes(data: Any, byteorder: str = "big", *, signed: bool = False) -> int:
     """int.from_bytes."""
+    if type(data) is str or not is_iterable(data):
+        raise TypeError(f"cannot convert '{type(data).__name__}' object to bytes")
     if type(data) is not bytes:
         data = to_bytes(data)
     if len(data) > MAX_INT_BITS // 8:

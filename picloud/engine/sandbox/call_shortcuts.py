@@ -12,7 +12,7 @@ from picloud.engine.sandbox.attributes import ATTRIBUTES, DIRECT
 from picloud.engine.sandbox.kinds import Kind
 from picloud.engine.sandbox.limits import CHARGE_FROM
 from picloud.engine.sandbox.shortcuts import Shortcuts, is_atomic, less, short_text
-from picloud.engine.sandbox.syntax_tree import call, copied, is_type, load, store
+from picloud.engine.sandbox.syntax_tree import call, constant, copied, is_type, load, store
 
 _KEYED: Final = frozenset(
     [
@@ -107,9 +107,10 @@ class CallShortcuts(Shortcuts):
     def _by_table(
         self, first: ast.expr, again: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]
     ) -> ast.Call:
-        """`table[type(receiver)](receiver, …)`."""
-        method = ast.Subscript(load(f"_m_{name}_"), call("_type_", first), ast.Load())
-        return ast.Call(method, [again, *args], keywords)
+        """`(table[type(receiver)] or late_method(receiver, name))(receiver, …)`."""
+        known = ast.Subscript(load(f"_m_{name}_"), call("_type_", first), ast.Load())
+        late = call("_method_", copied(again), constant(name))
+        return ast.Call(ast.BoolOp(ast.Or(), [known, late]), [again, *args], keywords)
 
     # f-strings.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 ALLOWED_METHODS = frozenset(
@@ -35,6 +36,15 @@ def allow_as_base(kind: type[Exception]) -> None:
     _bases.add(kind)
 
 
+SCRIPT_MODULE = "script"
+"""The `__module__` of what a script defines."""
+
+
+def _unbound(value: Any) -> Any:
+    """Keep a function of ours from becoming a method: it stands for a type or a function in C (`convert = int`)."""
+    return staticmethod(value) if type(value) is FunctionType and value.__module__ != SCRIPT_MODULE else value
+
+
 class ScriptClass(type):
     """The class of every class that a script defines."""
 
@@ -50,8 +60,11 @@ class ScriptClass(type):
                 if key not in _MADE_BY_COMPILER:
                     raise TypeError(f"class {name}: {key} is not available")
                 continue
-            kept[key] = value
+            kept[key] = _unbound(value)
         return super().__new__(mcls, name, bases, kept)
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, _unbound(value))
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__name__}'>"

@@ -194,4 +194,10 @@ def _module_code(code: CodeType) -> CodeType:
     (maker,) = [c for c in code.co_consts if isinstance(c, CodeType)]
     (module,) = [c for c in maker.co_consts if isinstance(c, CodeType) and c.co_name == MODULE]
     assert module.co_freevars == (FLAG,)
-    return module
+    return _named_from(module, f"{module.co_qualname}.<locals>.")
+
+
+def _named_from(code: CodeType, prefix: str) -> CodeType:
+    """Take a prefix, which is ours, off the names of all functions in the code: errors say them."""
+    parts = tuple([_named_from(c, prefix) if isinstance(c, CodeType) else c for c in code.co_consts])
+    return code.replace(co_consts=parts, co_qualname=code.co_qualname.removeprefix(prefix))

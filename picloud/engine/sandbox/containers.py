@@ -33,6 +33,29 @@ class Counter(collections.Counter[Any]):
 
     __slots__ = ()
 
+    def __add__(self, other: Any) -> Any:
+        return _own(super().__add__(other))
+
+    def __sub__(self, other: Any) -> Any:
+        return _own(super().__sub__(other))
+
+    def __or__(self, other: Any) -> Any:
+        return _own(super().__or__(other))
+
+    def __and__(self, other: Any) -> Any:
+        return _own(super().__and__(other))
+
+    def __pos__(self) -> Any:
+        return _own(super().__pos__())
+
+    def __neg__(self) -> Any:
+        return _own(super().__neg__())
+
+
+def _own(made: Any) -> Any:
+    """The operators of collections.Counter make one of their own type."""
+    return made if made is NotImplemented else Counter(made)
+
 
 class Lazy(itertools.chain[Any]):
     """An iterator at C speed over one source."""
@@ -139,6 +162,14 @@ class BigRange:
 
 LAZY_TYPES = frozenset([Lazy, Pairs, Numbered, Mapped, Generated])
 ITERATOR_TYPES = LAZY_TYPES | {Returning}
+
+
+for _kind, _name in (
+    (Deque, "collections.deque"), (DefaultDict, "collections.defaultdict"), (Pairs, "zip"), (Numbered, "enumerate"),
+    (Mapped, "map"), (Generated, "generator"), (Returning, "generator"), (BigRange, "range"), (Lazy, "iterator"),
+):  # fmt: skip
+    # an error's text names the type that the script asked for
+    _kind.__name__ = _kind.__qualname__ = _name
 
 
 def nesting_above(iterator: object) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from dataclasses import FrozenInstanceError, dataclass, replace
+from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.class_model import ScriptClass
 from picloud.engine.sandbox.meter import current_meter
@@ -13,32 +13,62 @@ from picloud.engine.sandbox.text import to_repr
 
 _MISSING: Final = object()
 _OPTIONS: Final = frozenset(["init", "repr", "eq", "order", "frozen", "slots", "kw_only"])
+_COMPARISONS: Final = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
-class FieldDefault:
-    """What field(...) gives: a default or a function that makes one."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """One field of a dataclass: what field(...) gives; its place in the class adds the name.
 
-    __slots__ = ("default", "factory")
-    _sandbox_attrs_: frozenset[str] = frozenset()
+    It is equal to itself only: comparing defaults would visit values of the script in C.
+    """
 
-    def __init__(self, default: Any, factory: Any) -> None:
-        self.default = default
-        self.factory = factory
+    default: Any = _MISSING
+    default_factory: Any = _MISSING
+    init: bool = True
+    repr: bool = True
+    hash: bool | None = None
+    compare: bool = True
+    metadata: Any = None
+    kw_only: bool | None = None
+    name: str = ""
+    _sandbox_attrs_: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def optional(self) -> bool:
+        return self.default is not _MISSING or self.default_factory is not _MISSING
+
+    def value(self) -> Any:
+        """Return what the field holds without an argument."""
+        return self.default_factory() if self.default_factory is not _MISSING else self.default
 
 
-def field(*, default: Any = _MISSING, default_factory: Any = None, **ignored: Any) -> FieldDefault:
-    """dataclasses.field for scripts; other options are accepted and have no effect."""
-    return FieldDefault(default, default_factory)
+def field(
+    *,
+    default: Any = _MISSING,
+    default_factory: Any = _MISSING,
+    init: bool = True,
+    repr: bool = True,  # noqa: A002
+    hash: bool | None = None,  # noqa: A002
+    compare: bool = True,
+    metadata: Any = None,
+    kw_only: bool | None = None,
+) -> Field:
+    """dataclasses.field for scripts."""
+    if default is not _MISSING and default_factory is not _MISSING:
+        raise ValueError("cannot specify both default and default_factory")
+    return Field(default, default_factory, init, repr, hash, compare, metadata, kw_only)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The fields of one dataclass in order, with their defaults."""
+    """The fields of one dataclass in order."""
 
     name: str
-    fields: tuple[str, ...]
-    defaults: dict[str, Any]
-    kw_only: bool
+    fields: dict[str, Field]
+
+    def names(self, wanted: Callable[[Field], bool | None]) -> tuple[str, ...]:
+        return tuple([name for name, one in self.fields.items() if wanted(one)])
 
 
 def script_dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -51,146 +81,172 @@ def script_dataclass(cls: Any = None, /, **options: Any) -> Any:
         if type(kind) is not ScriptClass:
             raise TypeError("dataclass needs a class")
         shape = _shape(kind, bool(options.get("kw_only")))
-        methods: dict[str, Callable[..., Any]] = {}
-        if options.get("init", True):
-            methods["__init__"] = _initializer(shape)
-        if options.get("repr", True):
-            methods["__repr__"] = _representer(shape)
-        if options.get("eq", True):
-            methods["__eq__"] = _equality(kind, shape)
-        if options.get("order"):
-            methods |= _ordering(kind, shape)
-        for name, method in methods.items():
-            if name not in kind.__dict__:
-                method.__name__ = name
-                method.__qualname__ = f"{kind.__name__}.{name}"
-                type.__setattr__(kind, name, method)
-        if options.get("eq", True):
-            type.__setattr__(kind, "__hash__", _hasher(shape) if options.get("frozen") else None)
-        type.__setattr__(kind, "_dataclass_", shape.fields)
-        type.__setattr__(kind, "_defaults_", shape.defaults)
+        _add_methods(kind, shape, options)
+        type.__setattr__(kind, "_dataclass_", tuple(shape.fields))
+        type.__setattr__(kind, "_shape_", shape)
         if options.get("frozen"):
             type.__setattr__(kind, "__setattr__", _refuse_assignment)
-            type.__setattr__(kind, "__delattr__", _refuse_assignment)
+            type.__setattr__(kind, "__delattr__", _refuse_deletion)
         return kind
 
     return decorate if cls is None else decorate(cls)
 
 
+def _add_methods(kind: Any, shape: _Shape, options: Mapping[str, Any]) -> None:
+    eq, order = options.get("eq", True), options.get("order")
+    if order and not eq:
+        raise ValueError("eq must be true if order is true")
+    methods: dict[str, Callable[..., Any]] = {}
+    if options.get("init", True):
+        methods["__init__"] = _initializer(shape)
+    if options.get("repr", True):
+        methods["__repr__"] = _representer(shape.names(lambda one: one.repr))
+    compared = shape.names(lambda one: one.compare)
+    if eq:
+        methods["__eq__"] = _equality(compared)
+    if order:
+        methods |= _ordering(compared)
+        for name in _COMPARISONS:
+            if name in kind.__dict__:
+                where = f"attribute {name} in class {kind.__name__}"
+                raise TypeError(f"Cannot overwrite {where}. Consider using functools.total_ordering")
+    for name, method in methods.items():
+        # Python replaces an __init__ that the class defines, and keeps what else it defines
+        if name not in kind.__dict__ or name == "__init__":
+            method.__name__ = name
+            method.__qualname__ = f"{kind.__qualname__}.{name}"
+            type.__setattr__(kind, name, method)
+    if eq:
+        hashed = shape.names(lambda one: one.compare if one.hash is None else one.hash)
+        type.__setattr__(kind, "__hash__", _hasher(hashed) if options.get("frozen") else None)
+
+
 def _shape(kind: Any, kw_only: bool) -> _Shape:
-    fields: dict[str, None] = {}
-    defaults: dict[str, Any] = {}
-    for base in reversed(kind.__mro__):
-        if type(base) is not ScriptClass:
-            continue
-        fields.update(dict.fromkeys(base.__dict__.get("_fields_", ())))
-        for name in fields:
-            if name in base.__dict__:
-                defaults[name] = base.__dict__[name]
-        defaults |= base.__dict__.get("_defaults_", {})
-    needed = True
-    for name in fields:
-        default = defaults.get(name, _MISSING)
-        if type(default) in (list, dict, set):
-            raise ValueError(f"mutable default {type(default)} for field {name} is not allowed: use default_factory")
-        if isinstance(default, FieldDefault):
-            if default.default is _MISSING:
-                if name in kind.__dict__:
-                    type.__delattr__(kind, name)
+    fields: dict[str, Field] = {}
+    for base in reversed(kind.__mro__[1:]):
+        inherited = base.__dict__.get("_shape_")
+        if inherited is not None:
+            fields |= inherited.fields
+    for name in kind.__dict__.get("_fields_", ()):
+        given = getattr(kind, name, _MISSING)
+        one = given if type(given) is Field else Field(given)
+        if type(one.default) in (list, dict, set):
+            raise ValueError(
+                f"mutable default {type(one.default)} for field {name} is not allowed: use default_factory"
+            )
+        fields[name] = replace(one, name=name, kw_only=kw_only if one.kw_only is None else one.kw_only)
+        if type(given) is Field:
+            if one.default is _MISSING:
+                type.__delattr__(kind, name)
             else:
-                type.__setattr__(kind, name, default.default)
-        has_default = default is not _MISSING and not (
-            isinstance(default, FieldDefault) and default.default is _MISSING and default.factory is None
-        )
-        if not needed and not has_default and not kw_only:
-            raise TypeError(f"non-default argument '{name}' follows default argument")
-        needed = needed and not has_default
-    return _Shape(kind.__name__, tuple(fields), defaults, kw_only)
+                type.__setattr__(kind, name, one.default)
+    needed = True
+    for name, one in fields.items():
+        if one.init and not one.kw_only:
+            if not needed and not one.optional:
+                raise TypeError(f"non-default argument '{name}' follows default argument")
+            needed = needed and not one.optional
+    return _Shape(kind.__qualname__, fields)
 
 
 def _initializer(shape: _Shape) -> Callable[..., None]:
-    fields, defaults = shape.fields, shape.defaults
-    positional = 0 if shape.kw_only else len(fields)
+    fields = tuple(shape.fields.values())
+    known = frozenset(shape.names(lambda one: one.init))
+    positional = shape.names(lambda one: one.init and not one.kw_only)
+    least = sum(not shape.fields[name].optional for name in positional)
+    title = f"{shape.name}.__init__()"
 
     def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
-        if len(args) > positional:
-            raise TypeError(
-                f"{shape.name}.__init__() takes {positional + 1} positional arguments but {len(args) + 1} were given"
-            )
-        values = dict(zip(fields, args, strict=False))
+        values = dict(zip(positional, args, strict=False))
         for name, value in kwargs.items():
-            if name not in fields:
-                raise TypeError(f"{shape.name}.__init__() got an unexpected keyword argument '{name}'")
+            if name not in known:
+                raise TypeError(f"{title} got an unexpected keyword argument '{name}'")
             if name in values:
-                raise TypeError(f"{shape.name}.__init__() got multiple values for argument '{name}'")
+                raise TypeError(f"{title} got multiple values for argument '{name}'")
             values[name] = value
-        for name in fields:
-            value = values.get(name, _MISSING)
-            if value is _MISSING:
-                value = _default(shape, defaults.get(name, _MISSING), name)
-            object.__setattr__(self, name, value)
+        if len(args) > len(positional):
+            raise TypeError(f"{title} takes {_count(least + 1, len(positional) + 1)} but {len(args) + 1} were given")
+        missing = [one for one in fields if one.init and not one.optional and one.name not in values]
+        if missing:
+            raise TypeError(f"{title} missing {_listed(missing)}")
+        for one in fields:
+            if one.name in values:
+                object.__setattr__(self, one.name, values[one.name])
+            elif one.init or one.default_factory is not _MISSING:
+                object.__setattr__(self, one.name, one.value())
 
     return initialize
 
 
-def _default(shape: _Shape, default: Any, name: str) -> Any:
-    if isinstance(default, FieldDefault):
-        if default.factory is not None:
-            return default.factory()
-        default = default.default
-    if default is _MISSING:
-        raise TypeError(f"{shape.name}.__init__() missing 1 required positional argument: '{name}'")
-    return default
+def _count(least: int, most: int) -> str:
+    """What Python says of the number of positional arguments."""
+    noun = "argument" if most == 1 else "arguments"
+    return f"{most} positional {noun}" if least == most else f"from {least} to {most} positional {noun}"
 
 
-def _representer(shape: _Shape) -> Callable[[Any], str]:
+def _listed(missing: list[Field]) -> str:
+    """What Python says of missing arguments: the positional ones first."""
+    named = [one for one in missing if not one.kw_only] or missing
+    kind = "keyword-only" if named[0].kw_only else "positional"
+    names = [f"'{one.name}'" for one in named]
+    text = names[0] if len(names) == 1 else " and ".join(names) if len(names) == 2 else None
+    text = text or ", ".join(names[:-1]) + f", and {names[-1]}"
+    return f"{len(names)} required {kind} argument{'s' if len(names) > 1 else ''}: {text}"
+
+
+def _representer(names: tuple[str, ...]) -> Callable[[Any], str]:
     def represent(self: Any) -> str:
         current_meter().check()
-        return (
-            f"{type(self).__name__}({', '.join([f'{name}={to_repr(getattr(self, name))}' for name in shape.fields])})"
-        )
+        return f"{type(self).__qualname__}({', '.join([f'{name}={to_repr(getattr(self, name))}' for name in names])})"
 
     return represent
 
 
-def _equality(kind: Any, shape: _Shape) -> Callable[[Any, Any], Any]:
+def _equality(names: tuple[str, ...]) -> Callable[[Any, Any], Any]:
     def equals(self: Any, other: Any) -> Any:
         if type(other) is not type(self):
             return NotImplemented
         current_meter().check()
-        return all(comparable(getattr(self, name)) == getattr(other, name) for name in shape.fields)
+        # as items of tuples: what is identical is equal
+        return all((comparable(getattr(self, name)),) == (getattr(other, name),) for name in names)
 
     return equals
 
 
-def _ordering(kind: Any, shape: _Shape) -> dict[str, Callable[[Any, Any], Any]]:
+def _ordering(names: tuple[str, ...]) -> dict[str, Callable[[Any, Any], Any]]:
     def compare(sign: str) -> Callable[[Any, Any], Any]:
         def ordered(self: Any, other: Any) -> Any:
             if type(other) is not type(self):
                 return NotImplemented
-            mine = comparable(tuple([getattr(self, name) for name in shape.fields]))
-            theirs = tuple([getattr(other, name) for name in shape.fields])
+            mine = comparable(tuple([getattr(self, name) for name in names]))
+            theirs = tuple([getattr(other, name) for name in names])
             return getattr(mine, sign)(theirs)
 
         return ordered
 
-    return {sign: compare(sign) for sign in ("__lt__", "__le__", "__gt__", "__ge__")}
+    return {sign: compare(sign) for sign in _COMPARISONS}
 
 
-def _hasher(shape: _Shape) -> Callable[[Any], int]:
+def _hasher(names: tuple[str, ...]) -> Callable[[Any], int]:
     def hash_fields(self: Any) -> int:
         current_meter().check()
-        return hash(hashable(tuple([getattr(self, name) for name in shape.fields])))
+        return hash(hashable(tuple([getattr(self, name) for name in names])))
 
     return hash_fields
 
 
-def _refuse_assignment(self: Any, name: str, *value: Any) -> None:
-    raise AttributeError(f"cannot assign to field '{name}'")
+def _refuse_assignment(self: Any, name: str, value: Any) -> None:
+    raise FrozenInstanceError(f"cannot assign to field '{name}'")
+
+
+def _refuse_deletion(self: Any, name: str) -> None:
+    raise FrozenInstanceError(f"cannot delete field '{name}'")
 
 
 def to_dict(value: Any) -> Any:
     """dataclasses.asdict for scripts."""
+    if dataclass_fields(type(value)) is None:
+        raise TypeError("asdict() should be called on dataclass instances")
     return _plain(walk(value))
 
 

@@ -69,7 +69,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         node = self.node_contents_visit(node)
         if isinstance(node.ctx, ast.Load):
             return placed(call("_getattr_", node.value, constant(node.attr)), node)
-        node.value = placed(call("_write_", node.value), node)
+        node.value = placed(call("_write_", node.value, constant(node.attr)), node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -134,8 +134,10 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         if isinstance(index, ast.Slice):
             return self._slice(node, index)
         node.slice = self.guarded_key(index, key_kind, stored=isinstance(node.ctx, ast.Store))
-        if not isinstance(node.ctx, ast.Load):
+        if isinstance(node.ctx, ast.Store):
             node.value = self.writable_items(node.value, kind)
+        elif isinstance(node.ctx, ast.Del) and (kind is None or kind.type not in (dict, list)):
+            node.value = placed(call("_delitem_", node.value), node.value)
         return node
 
     def writable_items(self, value: ast.expr, kind: Kind | None) -> ast.expr:
@@ -221,7 +223,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
     def visit_Set(self, node: ast.Set) -> ast.expr:
         node = self.node_contents_visit(node)
         if any(isinstance(element, ast.Starred) for element in node.elts):
-            return placed(call("_key_set_", self._unpacked(ast.List(node.elts, ast.Load()), node.elts)), node)
+            return placed(call("_key_set_", self._unpacked(ast.List(node.elts, ast.Load()), node.elts, "_each_")), node)
         node.elts = [e if isinstance(e, ast.Constant) else placed(call("_key_", e), e) for e in node.elts]
         return node
 
@@ -240,10 +242,10 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         node = self.node_contents_visit(node)
         return self._unpacked(node, node.elts) if isinstance(node.ctx, ast.Load) else node
 
-    def _unpacked(self, node: ast.expr, elements: list[ast.expr]) -> ast.expr:
+    def _unpacked(self, node: ast.expr, elements: list[ast.expr], guard: str = "_star_") -> ast.expr:
         starred = [e for e in elements if isinstance(e, ast.Starred)]
         for element in starred:
-            element.value = placed(call("_star_", element.value), element)
+            element.value = placed(call(guard, element.value), element)
         return placed(call("_sized_", node), node) if starred else node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:

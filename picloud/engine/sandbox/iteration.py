@@ -9,6 +9,7 @@ from typing import Any
 from picloud.engine.sandbox.class_model import ScriptClass
 from picloud.engine.sandbox.containers import (
     ITERATOR_TYPES,
+    Deque,
     Generated,
     Lazy,
     Mapped,
@@ -18,7 +19,7 @@ from picloud.engine.sandbox.containers import (
     nesting_above,
 )
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import bounded, comparable, ticking
+from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, VIEWS, bounded, comparable, is_iterable, ticking
 
 
 def generator_function(function: Callable[..., Any]) -> Callable[..., Generated]:
@@ -42,6 +43,7 @@ def returning_generator_function(function: Callable[..., Any]) -> Callable[..., 
 def _named(call: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     call.__name__ = function.__name__
     call.__qualname__ = function.__qualname__
+    call.__module__ = function.__module__
     return call
 
 
@@ -84,11 +86,11 @@ def _filter(function: Any, source: Iterator[Any]) -> Generator[Any, None, None]:
             yield item
 
 
-_REVERSIBLE = frozenset([list, tuple, str, bytes, range, dict, type({}.keys()), type({}.values()), type({}.items())])
+_REVERSIBLE = TEXTS | MAPPINGS | VIEWS | {list, tuple, range, Deque}
 
 
 def backwards(sequence: Any) -> Lazy:
-    if type(sequence) not in _REVERSIBLE:
+    if type(sequence) not in _REVERSIBLE and type(type(sequence)) is not ScriptClass:
         raise TypeError(f"'{type(sequence).__name__}' object is not reversible")
     return Lazy(reversed(sequence))
 
@@ -96,6 +98,8 @@ def backwards(sequence: Any) -> Lazy:
 def to_iterator(iterable: Any, *sentinel: Any) -> Any:
     """iter(): an iterator of a script's class is its own, everything else is wrapped."""
     if sentinel:
+        if not callable(iterable):
+            raise TypeError("iter(v, w): v must be callable")
         return Generated(_until(iterable, *sentinel))
     if type(iterable) in ITERATOR_TYPES:
         return iterable
@@ -131,6 +135,8 @@ Shape = tuple[int, tuple[tuple[int, Any], ...]]
 def unpacked(value: Any, shape: Shape) -> list[Any]:
     """Unpack a value for a target with stars inside: C code takes all there is for a star."""
     count, parts = shape
+    if not is_iterable(value):
+        raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object")
     items = list(bounded(value) if count < 0 else itertools.islice(value, count + 1))
     for at, inner in parts:
         if -len(items) <= at < len(items):

@@ -96,7 +96,7 @@ subtract_counter = _counting("subtract")
 
 def most_common(container: Any, n: Any = None) -> Any:
     walk(container)
-    return sized_result(container.most_common(n if n is None else min(n, MAX_ITEMS)))
+    return sized_result(container.most_common(min(n, MAX_ITEMS) if type(n) is int else n))
 
 
 def counter_total(container: Any) -> Any:

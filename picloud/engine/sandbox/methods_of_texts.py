@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT, MAX_WALK_TEXT
-from picloud.engine.sandbox.sizes import TEXTS, bounded, expect_text, sized_result, walk
+from picloud.engine.sandbox.sizes import TEXTS, bounded, expect_text, is_iterable, sized_result, walk
 from picloud.engine.sandbox.stops import LimitError
 
 
 def _padding(name: str) -> Any:
     def pad(text: Any, width: Any, *fill: Any) -> Any:
-        if width > MAX_TEXT:
+        if type(width) is int and width > MAX_TEXT:
             raise LimitError(f"the result would be longer than {MAX_TEXT}")
         return sized_result(getattr(text, name)(width, *fill))
 
@@ -26,17 +26,18 @@ def _growing(name: str) -> Any:
 
 
 def _searching_backwards(name: str) -> Any:
-    def search(text: Any, sub: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def search(text: Any, *args: Any, **kwargs: Any) -> Any:
+        sub: Any = args[0] if args else kwargs.get("sep")
         if type(sub) in TEXTS and len(sub) > 16 and len(sub) * len(text) > 4 * MAX_WALK_TEXT:
             raise LimitError("the search from the end is too expensive")
-        return sized_result(getattr(text, name)(sub, *args, **kwargs))
+        return sized_result(getattr(text, name)(*args, **kwargs))
 
     return search
 
 
 def _stripping(name: str) -> Any:
     def strip(text: Any, chars: Any = None) -> Any:
-        if chars is not None and len(chars) > 64 and len(chars) * len(text) > MAX_WALK_TEXT:
+        if type(chars) in TEXTS and len(chars) > 64 and len(chars) * len(text) > MAX_WALK_TEXT:
             raise LimitError("too many characters to strip")
         return sized_result(getattr(text, name)(chars))
 
@@ -53,7 +54,7 @@ def _comparing_ends(name: str) -> Any:
 
 
 def replace(text: Any, old: Any, new: Any, count: Any = -1) -> Any:
-    if type(old) in TEXTS and type(new) in TEXTS and len(new) > len(old):
+    if type(old) is type(new) is type(text) and len(new) > len(old):
         found = text.count(old) if old else len(text) + 1
         if count >= 0:
             found = min(found, count)
@@ -62,6 +63,8 @@ def replace(text: Any, old: Any, new: Any, count: Any = -1) -> Any:
 
 
 def join(separator: Any, items: Any) -> Any:
+    if not is_iterable(items):
+        return separator.join(items)  # says what it needs
     parts = list(bounded(items))
     kind = type(separator)
     size = len(separator) * len(parts)
@@ -71,8 +74,7 @@ def join(separator: Any, items: Any) -> Any:
         size += len(part)
     else:
         expect_text(size)
-        return separator.join(parts)
-    return separator.join([part if type(part) in TEXTS else None for part in parts])
+    return separator.join(parts)
 
 
 def translate(text: str, table: Any) -> Any:
@@ -86,6 +88,8 @@ def translate(text: str, table: Any) -> Any:
 
 
 def expand_tabs(text: str, tabsize: Any = 8) -> Any:
+    if type(tabsize) is not int:
+        return text.expandtabs(tabsize)  # says what it needs
     if tabsize > 100:
         raise LimitError("tabsize is larger than 100")
     if len(text) * max(1, tabsize) > CHARGE_FROM:
@@ -98,7 +102,7 @@ def split(text: Any, sep: Any = None, maxsplit: Any = -1) -> Any:
 
 
 def int_to_bytes(number: int, length: Any = 1, byteorder: Any = "big", *, signed: Any = False) -> bytes:
-    if length > 100_000:
+    if type(length) is int and length > 100_000:
         raise LimitError("the length is larger than 100000")
     return number.to_bytes(length, byteorder, signed=signed)
 

@@ -20,9 +20,10 @@ from picloud.engine.sandbox.attributes import (
     dynamic_hasattr,
     dynamic_setattr,
     get_attribute,
+    late_method,
     method_table,
 )
-from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, ScriptClass, allow_as_base
+from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, SCRIPT_MODULE, ScriptClass, allow_as_base
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import script_dataclass
 from picloud.engine.sandbox.facade import Facade, offered_names
@@ -31,7 +32,7 @@ from picloud.engine.sandbox.modules import MODULES
 from picloud.engine.sandbox.modules.collecting import counter, default_dict, deque
 from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
-from picloud.engine.sandbox.sizes import ATOMS, SIZED, bounded, comparable, hashable, sized_result
+from picloud.engine.sandbox.sizes import ATOMS, SIZED, bounded, comparable, hashable, sized_result, unpackable
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import dict_from_keys, to_mapping, to_set
 
@@ -53,21 +54,23 @@ TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
 """Names of types: the function that a script calls, and the real class for isinstance, type and match."""
 
 _IMPORTED_TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
-    "Decimal": (to_decimal, decimal.Decimal),
-    "Counter": (counter, Counter),
-    "defaultdict": (default_dict, DefaultDict),
-    "deque": (deque, Deque),
+    "decimal.Decimal": (to_decimal, decimal.Decimal),
+    "collections.Counter": (counter, Counter),
+    "collections.defaultdict": (default_dict, DefaultDict),
+    "collections.deque": (deque, Deque),
+    "range": (functions.make_range, range),
 }
 _REAL: Final[dict[Any, type]] = dict([*TYPES.values(), *_IMPORTED_TYPES.values()])
 _CALLED: Final[dict[type, Any]] = {kind: function for function, kind in _REAL.items()}
 
+text.SCRIPT_NAMES.update({function: name for name, (function, _) in {**TYPES, **_IMPORTED_TYPES}.items()})
 FUNCTION_ATTRIBUTES[functions.to_dict] = {"fromkeys": dict_from_keys}
 FUNCTION_ATTRIBUTES[functions.to_int] = {"from_bytes": functions.int_from_bytes}
 FUNCTION_ATTRIBUTES[functions.to_bytes] = {"fromhex": lambda digits: sized_result(bytes.fromhex(digits))}
 FUNCTION_ATTRIBUTES[text.to_text] = {"maketrans": text.make_translation}
 for _name, (_function, _kind) in (*TYPES.items(), *_IMPORTED_TYPES.items()):
     if _function is not bool:
-        FUNCTION_ATTRIBUTES.setdefault(_function, {})["__name__"] = _name
+        FUNCTION_ATTRIBUTES.setdefault(_function, {})["__name__"] = _name.rpartition(".")[2]
 
 
 def real_type(kind: Any) -> Any:
@@ -117,7 +120,13 @@ def length(value: Any) -> int:
 
 def augment_attribute(target: Any, name: str, sign: str, value: Any) -> None:
     """`target.name <sign>= value`."""
-    setattr(operators.writable(target), name, operators.augment(sign, get_attribute(target, name), value))
+    begin_augment_attribute(target, name, sign)(value)
+
+
+def begin_augment_attribute(target: Any, name: str, sign: str) -> Callable[[Any], None]:
+    """Read `target.name`; return the function that takes the value of `<sign>= value`."""
+    current = get_attribute(target, name)
+    return lambda value: setattr(operators.writable(target, name), name, operators.augment(sign, current, value))
 
 
 def subtract(a: Any, b: Any) -> Any:
@@ -172,18 +181,19 @@ GUARDS: Final[dict[str, Any]] = {
     "_ScriptClass_": ScriptClass, "_Exception_": Exception,
     "_type_": type, "_len_": len, "_int_": int, "_float_": float, "_str_": str, "_tuple_": tuple, "_dict_": dict,
     "_list_": list, "_set_": set,
-    "_getattr_": get_attribute, "_write_": operators.writable, "_writeitem_": operators.writable_items,
-    "_with_": operators.usable_with,
+    "_getattr_": get_attribute, "_method_": late_method, "_with_": operators.usable_with,
+    "_write_": operators.writable, "_writeitem_": operators.writable_items, "_delitem_": operators.deletable_items,
     "_add_": operators.add, "_added_": operators.grown, "_text_": text.to_text, "_sub_": subtract,
     "_mul_": operators.multiply, "_mod_": operators.modulo,
     "_floordiv_": operators.floor_divide, "_pow_": operators.power, "_shl_": operators.shift_left,
     "_or_": operators.BINARY["|"], "_and_": operators.BINARY["&"], "_xor_": operators.BINARY["^"],
     "_augment_": operators.augment, "_augitem_": operators.augment_item, "_augattr_": augment_attribute,
     "_sized_types_": SIZED, "_looked_at_": frozenset([tuple, slice]), "_newkey_": operators.writable_key,
+    "_begin_augitem_": operators.begin_augment_item, "_begin_augattr_": begin_augment_attribute,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
-    "_key_": hashable, "_cmp_": comparable, "_star_": bounded, "_mapping_": to_mapping, "_key_set_": to_set,
-    "_unpack_": iteration.unpacked,
-    "_unpack_each_": iteration.unpacked_each, "_sized_": sized_result,
+    "_key_": hashable, "_cmp_": comparable, "_star_": unpackable, "_each_": bounded, "_mapping_": to_mapping,
+    "_key_set_": to_set, "_sized_": sized_result,
+    "_unpack_": iteration.unpacked, "_unpack_each_": iteration.unpacked_each,
     "_fmt_": text.format_field, "_fstr_": text.join_fields,
     "_gen_": iteration.generated, "_generator_": iteration.generator_function,
     "_returning_": iteration.returning_generator_function,
@@ -192,7 +202,11 @@ GUARDS: Final[dict[str, Any]] = {
 
 _KEPT_NAMES: Final = frozenset(["super", "__build_class__"])
 """What only works by its name."""
-_GLOBALS: Final = {"__name__": "script", "_die_": die, **{f"_t_{name}_": kind for name, (_, kind) in TYPES.items()}}
+_GLOBALS: Final = {
+    "__name__": SCRIPT_MODULE,
+    "_die_": die,
+    **{f"_t_{name}_": kind for name, (_, kind) in TYPES.items()},
+}
 
 
 def find_constant(is_builtin: Callable[[str], bool], name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import operator
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from picloud.engine.sandbox.limits import (
     MAX_POW_MOD_BITS,
     MAX_WALK_TEXT,
 )
+from picloud.engine.sandbox.percent_formats import percent
 from picloud.engine.sandbox.sizes import (
     ATOMS,
     HASHED,
@@ -32,6 +34,7 @@ from picloud.engine.sandbox.sizes import (
     expect_room,
     expect_text,
     hashable,
+    is_iterable,
     sized_result,
     spread,
     ticking,
@@ -39,7 +42,6 @@ from picloud.engine.sandbox.sizes import (
 )
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import put_pairs, to_set
-from picloud.engine.sandbox.text import percent
 
 Decimal = decimal.Decimal
 
@@ -90,17 +92,20 @@ def expect_product(a: Any, b: Any) -> None:
                 expect_items(len(value) * times)
 
 
-def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
-    if modulus is not None:
-        if max(abs(n).bit_length() for n in (base, exponent, modulus)) > MAX_POW_MOD_BITS:
+def power(base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is not None:
+        numbers = [n for n in (base, exp, mod) if isinstance(n, int)]
+        if max([n.bit_length() for n in numbers], default=0) > MAX_POW_MOD_BITS:
             raise LimitError(f"pow() with a modulus takes numbers of at most {MAX_POW_MOD_BITS} bits")
-        return pow(base, exponent, modulus)
-    if isinstance(base, int) and isinstance(exponent, int):
-        if exponent > 0 and base.bit_length() * exponent > MAX_INT_BITS and base not in (-1, 0, 1):
+        _divisible(base, exp)  # decimals: as many steps as the exponent has digits
+        _divisible(mod, exp)
+        return pow(base, exp, mod)
+    if isinstance(base, int) and isinstance(exp, int):
+        if exp > 0 and base.bit_length() * exp > MAX_INT_BITS and base not in (-1, 0, 1):
             raise too_many_bits()
-    elif Decimal in (type(base), type(exponent)) and not -MAX_DECIMAL_EXPONENT <= exponent <= MAX_DECIMAL_EXPONENT:
+    elif Decimal in (type(base), type(exp)) and not -MAX_DECIMAL_EXPONENT <= exp <= MAX_DECIMAL_EXPONENT:
         raise LimitError("the exponent of a Decimal is too large")
-    return base**exponent
+    return base**exp
 
 
 def shift_left(a: Any, b: Any) -> Any:
@@ -179,11 +184,17 @@ _IN_PLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 
 
+_UNSUPPORTED: Final = re.compile(r"^(unsupported operand type\(s\) for )[^:]+:")
+
+
 def augment(sign: str, target: Any, value: Any) -> Any:
     """`target <sign>= value` on a value: containers change in place."""
     kind = type(target)
     if kind not in SEQUENCES and kind not in MAPPINGS:
-        return BINARY[sign](target, value)
+        try:
+            return BINARY[sign](target, value)
+        except TypeError as error:
+            raise TypeError(_UNSUPPORTED.sub(f"\\1{sign}=:", str(error))) from None
     change = _IN_PLACE.get(sign)
     if change is None:
         raise TypeError(f"unsupported operand type(s) for {sign}=: '{kind.__name__}' and '{type(value).__name__}'")
@@ -208,10 +219,21 @@ def augment(sign: str, target: Any, value: Any) -> Any:
 
 def augment_item(container: Any, key: Any, sign: str, value: Any) -> None:
     """`container[key] <sign>= value`."""
+    begin_augment_item(container, key, sign)(value)
+
+
+def begin_augment_item(container: Any, key: Any, sign: str) -> Callable[[Any], None]:
+    """Read `container[key]`; return the function that takes the value of `<sign>= value`."""
     if type(key) is slice:
         raise TypeError("augmented assignment to a slice is not available")
     key = hashable(key)
-    writable_items(container)[key] = augment(sign, container[key], value)
+    current = container[key]
+
+    def finish(value: Any) -> None:
+        changed = augment(sign, current, value)
+        writable_items(container)[hashable(key)] = changed
+
+    return finish
 
 
 def expect_counts(counter: Any) -> Any:
@@ -229,8 +251,13 @@ def contains(item: Any, container: Any) -> bool:
     kind = type(container)
     if kind in SEQUENCES:
         return searched(item, container) in container
-    if kind not in SIZED and kind is not BigRange and not _defines_contains(kind):
-        container = ticking(iter(container))
+    if kind in SIZED or kind is BigRange or _defines_contains(kind):
+        return comparable(item) in container
+    if is_iterable(container) or hasattr(kind, "__contains__"):  # else the interpreter says what it needs
+        try:
+            container = ticking(iter(container))
+        except TypeError:
+            raise TypeError(f"argument of type '{kind.__name__}' is not iterable") from None
     return comparable(item) in container
 
 
@@ -251,16 +278,18 @@ def searched(item: Any, container: Any) -> Any:
 def take_slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
     if not ATOMS.issuperset((type(start), type(stop), type(step))):
         # __getitem__ of a script is handed the slice; slices in slices overflow the stack when they are freed
-        raise TypeError("slice indices must be integers or None")
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
     result = value[start:stop:step]
     return sized_result(result) if type(result) in SIZED and len(result) > 512 else result
 
 
-def put_slice(target: Any, start: Any, stop: Any, step: Any, values: Any) -> None:
-    if type(target) is not list:
+def put_slice(values: Any, target: Any, start: Any, stop: Any, step: Any) -> None:
+    """`target[start:stop:step] = values`; Python computes the values first."""
+    if type(writable_items(target)) is not list:
         raise TypeError("slice assignment needs a list")
-    values = list(bounded(values))
-    expect_room(target, values)
+    if is_iterable(values):
+        values = list(bounded(values))
+        expect_room(target, values)
     target[start:stop:step] = values
     sized_result(target)
 
@@ -269,7 +298,7 @@ _WRITABLE = frozenset([dict, list, DefaultDict, Counter, Deque])
 
 
 def writable_items(target: Any) -> Any:
-    """Guard the target of `target[key] = …` and `del target[key]`."""
+    """Guard the target of `target[key] = …` and `del target[a:b]`."""
     if type(target) in _WRITABLE:
         return target
     raise TypeError(f"'{type(target).__name__}' object does not support item assignment")
@@ -298,12 +327,17 @@ class _ErrorWriter:
         delattr(self._error, name)
 
 
-def writable(target: Any) -> Any:
+def deletable_items(target: Any) -> Any:
+    """Guard the target of `del target[key]`: from what has no items to delete, Python deletes none."""
+    return target if not hasattr(type(target), "__delitem__") else writable_items(target)
+
+
+def writable(target: Any, name: str) -> Any:
     """Guard the target of `target.name = …` and `del target.name`: objects and classes of the script only."""
     kind = type(target)
     if type(kind) is ScriptClass or kind is ScriptClass:
         return _ErrorWriter(target) if isinstance(target, Exception) else target
-    raise TypeError(f"attributes of '{kind.__name__}' objects cannot be set")
+    raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}' (or it is not available in scripts)")
 
 
 def usable_with(manager: Any) -> Any:

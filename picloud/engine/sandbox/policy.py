@@ -18,7 +18,17 @@ from picloud.engine.sandbox.expressions import SIGNS, Expressions
 from picloud.engine.sandbox.kinds import STR
 from picloud.engine.sandbox.scopes import Scopes
 from picloud.engine.sandbox.shortcuts import needs_no_guard
-from picloud.engine.sandbox.syntax_tree import Visitor, call, children, constant, copied, load, placed, store
+from picloud.engine.sandbox.syntax_tree import (
+    Visitor,
+    call,
+    children,
+    constant,
+    copied,
+    is_simple,
+    load,
+    placed,
+    store,
+)
 from picloud.types import Fault
 
 RESERVED_NAMES: Final = frozenset({"printed", "builtins", "breakpoint"})
@@ -97,7 +107,7 @@ class Policy(Expressions):
                 constant(None) if b is None else self.visit(b)
                 for b in (target.slice.lower, target.slice.upper, target.slice.step)
             ]
-            return placed(ast.Expr(call("_setslice_", self.visit(target.value), *bounds, self.visit(node.value))), node)
+            return placed(ast.Expr(call("_setslice_", self.visit(node.value), self.visit(target.value), *bounds)), node)
         shapes = [shape for t in node.targets if (shape := self.star_shape(t)) is not None]
         node = self.node_contents_visit(node)
         if any(parts for _, parts in shapes):
@@ -109,7 +119,7 @@ class Policy(Expressions):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        if self._in_class[-1] and isinstance(node.target, ast.Name):
+        if self._in_class[-1] and isinstance(node.target, ast.Name) and not _is_class_variable(node.annotation):
             self.check_name(node, node.target.id)
             self._fields[-1].append(node.target.id)
         if node.value is None:
@@ -130,10 +140,8 @@ class Policy(Expressions):
                 return node
             return self._augment_item(node, target, sign)
         self.check_attribute(target)
-        change = call(
-            "_augattr_", self.visit(target.value), constant(target.attr), constant(sign), self.visit(node.value)
-        )
-        return placed(ast.Expr(change), node)
+        of = self.visit(target.value)
+        return placed(ast.Expr(_part_change("attr", of, constant(target.attr), sign, self.visit(node.value))), node)
 
     def _augment_name(self, node: ast.AugAssign, target: ast.Name, sign: str) -> ast.stmt:
         reader = self.scopes.reader
@@ -166,7 +174,7 @@ class Policy(Expressions):
                 again = self.writable_items(copied(container), kinds[0])
                 new = ast.Subscript(again, self.guarded_key(copied(key), kinds[1], stored=True), ast.Store())
                 return placed(ast.Assign([new], change), node)
-        return placed(ast.Expr(call("_augitem_", container, key, constant(sign), value)), node)
+        return placed(ast.Expr(_part_change("item", container, key, sign, value)), node)
 
     def visit_Delete(self, node: ast.Delete) -> ast.AST:
         return self.node_contents_visit(node)
@@ -345,6 +353,18 @@ class Policy(Expressions):
     def _refuse_module(self, node: ast.AST, name: str) -> None:
         names = ", ".join(sorted(self._importable))
         self.error(node, f"module '{name}' is not available (available: {names})")
+
+
+def _part_change(part: str, of: ast.expr, key: ast.expr, sign: str, value: ast.expr) -> ast.expr:
+    """Change an item or an attribute; Python reads it before it computes what to change it by."""
+    if is_simple(value):
+        return call(f"_aug{part}_", of, key, constant(sign), value)
+    return ast.Call(call(f"_begin_aug{part}_", of, key, constant(sign)), [value], [])
+
+
+def _is_class_variable(annotation: ast.expr) -> bool:
+    """Tell `ClassVar` and `ClassVar[…]`, which make no field of a dataclass."""
+    return any(isinstance(node, ast.Name) and node.id == "ClassVar" for node in ast.walk(annotation))
 
 
 def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:

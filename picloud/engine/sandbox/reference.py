@@ -120,7 +120,7 @@ def _attribute_rows() -> Iterator[str]:
 
 def _name(kind: type) -> str:
     """Return the name by which a script knows a type."""
-    return kind.__name__.strip("_")
+    return kind.__name__.rpartition(".")[2].strip("_")
 
 
 def _limits() -> Iterator[str]:

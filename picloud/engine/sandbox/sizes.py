@@ -194,7 +194,7 @@ def _copied(value: Any) -> Any:
         if ATOMS.issuperset(map(type, value.values())):
             return value.copy()
         items = {key: _copied(item) for key, item in value.items()}
-        return Counter(items) if kind is Counter else items
+        return Counter(items) if kind is Counter else items if kind is dict else DefaultDict(None, items)
     if kind is ITEMS_VIEW:
         return {key: _copied(item) for key, item in value}.items()
     if kind in SETS:
@@ -262,6 +262,17 @@ def bounded(source: Iterable[Any], limit: int = MAX_ITEMS) -> Iterable[Any]:
             raise LimitError(f"more than {limit} items")
         return source
     return checked_items(iter(source), limit, current_meter())
+
+
+def unpackable(source: Any) -> Any:
+    """Return what a star may unpack: bounded, or not iterable, which the interpreter then says in its own words."""
+    return bounded(source) if is_iterable(source) else source
+
+
+def is_iterable(value: Any) -> bool:
+    """Tell whether iter() would take the value, without calling anything of a script."""
+    kind = type(value)
+    return getattr(kind, "__iter__", None) is not None or hasattr(kind, "__getitem__")
 
 
 def checked_items(source: Iterator[Any], limit: int, meter: Meter) -> Iterator[Any]:

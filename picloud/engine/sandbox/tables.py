@@ -8,7 +8,17 @@ from typing import Any
 
 from picloud.engine.sandbox.class_model import ScriptClass, script_defines
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import MAPPINGS, SETS, bounded, hashable, sized_result, spread
+from picloud.engine.sandbox.sizes import (
+    ATOMS,
+    MAPPINGS,
+    SETS,
+    SIZED,
+    bounded,
+    hashable,
+    is_iterable,
+    sized_result,
+    spread,
+)
 
 
 def in_chunks(items: Iterable[Any], put: Callable[[list[Any]], object], size: int = 256) -> None:
@@ -32,19 +42,26 @@ def to_set(items: Iterable[Any] = ()) -> set[Any]:
 def put_pairs(target: Any, source: Iterable[Any]) -> None:
     """Do what dict.update does with pairs."""
 
+    numbers = itertools.count()
+
     def put(part: list[Any]) -> None:
         for item in part:
-            key, value = _pair(item)
+            key, value = _pair(item, next(numbers))
             target[key] = value
 
     in_chunks(bounded(source), put)
 
 
-def _pair(item: Any) -> tuple[Any, Any]:
+def _pair(item: Any, at: int) -> tuple[Any, Any]:
     if type(item) is tuple and len(item) == 2:
         return hashable(item[0]), item[1]
-    key, value = list(bounded(item, 3))
-    return hashable(key), value
+    if not is_iterable(item):
+        raise TypeError(f"cannot convert dictionary update sequence element #{at} to a sequence")
+    count = len(item) if type(item) in SIZED else 0
+    pair = list(bounded(item, 1000)) if count <= 2 else []
+    if len(pair) != 2:
+        raise ValueError(f"dictionary update sequence element #{at} has length {count or len(pair)}; 2 is required")
+    return hashable(pair[0]), pair[1]
 
 
 def dict_from_keys(keys: Iterable[Any], value: Any = None) -> dict[Any, Any]:
@@ -57,8 +74,12 @@ def to_mapping(source: Any) -> Any:
     """Guard what is unpacked by `**`: C code asks a mapping of the script for all of its keys in one go."""
     if type(source) in MAPPINGS:
         return spread(source)
-    if not (type(type(source)) is ScriptClass and script_defines(type(source), "keys")):
-        raise TypeError(f"'{type(source).__name__}' object is not a mapping")
+    kind = type(source)
+    scripted = type(kind) is ScriptClass
+    if not (scripted and script_defines(kind, "keys")):
+        if kind in ATOMS or kind in SIZED or (scripted and "keys" not in source.__dict__):
+            return source  # the interpreter says in its own words that it is none
+        raise TypeError(f"'{kind.__name__}' object is not a mapping")
     made: dict[Any, Any] = {}
     put_pairs(made, ((key, source[key]) for key in source.keys()))  # noqa: SIM118
     return made

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from picloud.engine.sandbox.class_model import ScriptClass, script_defines
@@ -46,45 +45,52 @@ _DATES = frozenset([datetime.datetime, datetime.date, datetime.time])
 _QUICK = frozenset([int, float, bool, type(None)])
 
 
-def encoding(name: object) -> str:
-    if type(name) is not str or name.lower() not in ENCODINGS:
+def _said_type(value: object) -> str:
+    """What Python calls the type of an argument that does not fit."""
+    return "None" if value is None else type(value).__name__
+
+
+def known_encoding(name: object) -> str:
+    if type(name) is not str:
+        raise TypeError(f"argument 'encoding' must be str, not {_said_type(name)}")
+    if name.lower() not in ENCODINGS:
         raise LookupError(f"the encoding is not available (available: {', '.join(sorted(ENCODINGS))})")
     return name
 
 
 def error_mode(name: object) -> str:
-    if type(name) is not str or name not in ENCODING_ERRORS:
+    if type(name) is not str:
+        raise TypeError(f"argument 'errors' must be str, not {_said_type(name)}")
+    if name not in ENCODING_ERRORS:
         raise LookupError(f"the error mode is not available (available: {', '.join(sorted(ENCODING_ERRORS))})")
     return name
 
 
-def encode(text: str, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
-    return sized_result(_coded(text, text.encode, encoding(encoding_name), error_mode(errors)))
+def encode(text: str, encoding: Any = "utf-8", errors: Any = "strict") -> Any:
+    return sized_result(_coded(text, text.encode, known_encoding(encoding), error_mode(errors)))
 
 
-def decode(data: bytes, encoding_name: Any = "utf-8", errors: Any = "strict") -> Any:
-    return sized_result(_coded(data, data.decode, encoding(encoding_name), error_mode(errors)))
+def decode(data: bytes, encoding: Any = "utf-8", errors: Any = "strict") -> Any:
+    return sized_result(_coded(data, data.decode, known_encoding(encoding), error_mode(errors)))
 
 
-def _coded(source: Any, apply: Callable[[str, str], Any], encoding_name: str, errors: str) -> Any:
+def _coded(source: Any, apply: Callable[[str, str], Any], encoding: str, errors: str) -> Any:
     """Encode or decode; what handles errors is called for each of them, which takes its time."""
     if errors == "strict" or len(source) <= MAX_CODED_WITH_ERRORS:
-        return apply(encoding_name, errors)
+        return apply(encoding, errors)
     try:
-        return apply(encoding_name, "strict")
+        return apply(encoding, "strict")
     except UnicodeError:
         raise LimitError(f"a text with errors may be at most {MAX_CODED_WITH_ERRORS} long") from None
 
 
-def to_text(value: Any = "", encoding_name: object = None, errors: object = "strict") -> str:
+def to_text(value: Any = "", encoding: object = None, errors: object = None) -> str:
     """str() for scripts."""
     kind: Any = type(value)
-    if kind is str and encoding_name is None:
+    if encoding is not None or errors is not None:
+        return _decoded(value, encoding, errors)
+    if kind is str:
         return value  # type: ignore[no-any-return]
-    if encoding_name is not None:
-        if kind is not bytes:
-            raise TypeError(f"decoding to str: need bytes, {kind.__name__} found")
-        return decode(value, encoding_name, errors)  # type: ignore[no-any-return]
     if kind in _QUICK:
         return str(value)
     if kind in ATOMS:
@@ -99,9 +105,16 @@ def to_text(value: Any = "", encoding_name: object = None, errors: object = "str
     return to_repr(value)
 
 
+def _decoded(value: Any, encoding: object, errors: object) -> str:
+    if type(value) is not bytes:
+        return str(value, "utf-8")  # says what it needs
+    coded = "utf-8" if encoding is None else encoding
+    return decode(value, coded, "strict" if errors is None else errors)  # type: ignore[no-any-return]
+
+
 def _text_from(text: object, method: str) -> str:
     if type(text) is not str:
-        raise TypeError(f"{method} returned non-string")
+        raise TypeError(f"{method} returned non-string (type {type(text).__name__})")
     return sized_result(text)  # type: ignore[no-any-return]
 
 
@@ -158,7 +171,7 @@ def to_repr(value: Any) -> str:
 def _object_repr(value: Any) -> str:
     kind: Any = type(value)
     if isinstance(value, type):
-        return f"<class '{value.__name__}'>"
+        return repr(value) if value.__module__ in _NAMED_MODULES else f"<class '{value.__name__}'>"
     if type(kind) is ScriptClass and script_defines(kind, "__repr__"):
         return _text_from(value.__repr__(), "__repr__")
     if isinstance(value, BaseException):
@@ -176,8 +189,10 @@ def _object_repr(value: Any) -> str:
     return f"<function {value.__name__}>" if kind is type(_object_repr) else f"<{kind.__name__}>"
 
 
+_NAMED_MODULES = frozenset(["datetime", "decimal", "json.decoder", "binascii"])
+"""Modules that the repr of a class names: scripts know them."""
 SCRIPT_NAMES: dict[Any, str] = {}
-"""The functions that stand for types (`str`, `list`, …) and what they are called; filled by builtin_functions."""
+"""The functions that stand for types (`str`, `list`, …) and what they are called; filled by namespace."""
 
 _BRACKETS: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
@@ -216,7 +231,7 @@ def _container_repr(value: Any, depth: int) -> str:
 
 
 def _mapping_repr(value: Any, kind: type, depth: int) -> str:
-    pairs = value.most_common() if kind is Counter else value.items()
+    pairs = _by_count(value) if kind is Counter else value.items()
     body = ", ".join([f"{_container_repr(k, depth + 1)}: {_container_repr(v, depth + 1)}" for k, v in pairs])
     if kind is dict:
         return f"{{{body}}}"
@@ -225,12 +240,19 @@ def _mapping_repr(value: Any, kind: type, depth: int) -> str:
     return f"Counter({{{body}}})"
 
 
+def _by_count(counter: Counter) -> Iterable[Any]:
+    try:
+        return counter.most_common()
+    except TypeError:  # counts that cannot be compared
+        return counter.items()
+
+
 def format_field(value: Any, conversion: int = -1, spec: str = "") -> str:
     """Format one field of an f-string. `conversion` is the code of `r`, `s` or `a`, or -1."""
     if conversion == 114:
         value = to_repr(value)
     elif conversion == 97:
-        value = sized_result(ascii(to_repr(value))[1:-1])
+        value = sized_result(to_repr(value).encode("ascii", "backslashreplace").decode("ascii"))
     elif conversion == 115:
         value = to_text(value)
     return format_value(value, spec) if spec else to_text(value)
@@ -239,7 +261,7 @@ def format_field(value: Any, conversion: int = -1, spec: str = "") -> str:
 def check_spec(spec: object) -> str:
     """Refuse widths and precisions that make long texts out of short values."""
     if type(spec) is not str:
-        raise TypeError("the format spec must be a string")
+        raise TypeError(f"format() argument 2 must be str, not {type(spec).__name__}")
     if len(spec) > MAX_FORMAT_SPEC:
         raise LimitError(f"the format spec is longer than {MAX_FORMAT_SPEC}")
     for digits in _DIGITS.findall(spec):
@@ -257,13 +279,13 @@ def format_value(value: Any, spec: object = "") -> str:
     if kind in _DATES:
         return format_date(value, spec)
     if kind is decimal.Decimal:
-        _moderate(value)
+        moderate(value)
     elif kind not in ATOMS:
         raise TypeError(f"unsupported format string passed to {kind.__name__}.__format__")
     return sized_result(format(value, spec))  # type: ignore[no-any-return]
 
 
-def _moderate(value: decimal.Decimal) -> decimal.Decimal:
+def moderate(value: decimal.Decimal) -> decimal.Decimal:
     if value.is_finite() and abs(value.adjusted()) > MAX_DECIMAL_EXPONENT:
         raise LimitError("the Decimal is too large to format")
     return value
@@ -284,8 +306,9 @@ def format_date(value: Any, pattern: object) -> str:
 
 def parse_date(text: Any, pattern: Any) -> datetime.datetime:
     """datetime.strptime for scripts: the library keeps what it makes of a format, under one lock, for every app."""
-    if type(text) is not str or type(pattern) is not str:
-        raise TypeError("the text and the format must be strings")
+    for at, given in enumerate((text, pattern), start=1):
+        if type(given) is not str:
+            raise TypeError(f"strptime() argument {at} must be str, not {type(given).__name__}")
     if len(text) > MAX_FORMAT_SPEC or len(pattern) > MAX_FORMAT_SPEC:
         raise LimitError(f"the text or the format is longer than {MAX_FORMAT_SPEC}")
     return datetime.datetime.strptime(text, pattern)
@@ -302,63 +325,3 @@ def join_fields(*parts: str) -> str:
     """Make an f-string of many fields."""
     expect_text(sum(map(len, parts)))
     return "".join(parts)
-
-
-_LONGEST_FLOAT = 320
-"""Characters of `%f` without its precision."""
-_PERCENT = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?")
-
-
-def percent(template: str | bytes, values: Any) -> Any:
-    """`template % values`."""
-    shown = template if isinstance(template, str) else template.decode("latin-1")
-    fields = _PERCENT.findall(shown)
-    size = len(template)
-    for number in itertools.chain.from_iterable(fields):
-        if number == "*" or len(number) > 5 or (number and int(number) > MAX_FORMAT_WIDTH):
-            raise LimitError(f"the width in a % format is larger than {MAX_FORMAT_WIDTH} or a *")
-        size += int(number or 0)
-    kind = type(values)
-    arguments: Any
-    if kind is dict:
-        arguments = {key: _argument(value) for key, value in values.items()}
-        # each may be shown by every field
-        size += len(fields) * max(map(_shown_length, arguments.values()), default=0)
-    else:
-        arguments = tuple([_argument(value) for value in (values if kind is tuple else (values,))])
-        size += sum(map(_shown_length, arguments))
-    expect_text(size)
-    return sized_result(template % arguments)
-
-
-class _Argument:
-    """A value of a % format whose text was made under the limits."""
-
-    __slots__ = ("representation", "text")
-
-    def __init__(self, value: object) -> None:
-        self.text = to_text(value)
-        self.representation = to_repr(value)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return self.representation
-
-
-def _argument(value: Any) -> Any:
-    if type(value) is decimal.Decimal:
-        return _moderate(value)  # `%d` writes all of its digits
-    return value if type(value) in ATOMS else _Argument(value)
-
-
-def _shown_length(part: Any) -> int:
-    kind = type(part)
-    if kind in TEXTS:
-        return len(part)
-    if kind is _Argument:
-        return max(len(part.text), len(part.representation))
-    if kind is int:
-        return part.bit_length() // 3 + 2  # type: ignore[no-any-return]
-    return _LONGEST_FLOAT if kind is float else len(str(part))

@@ -13,7 +13,17 @@ from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, Extent, bounded, expect_text, sized_result, snapshot
+from picloud.engine.sandbox.sizes import (
+    MAPPINGS,
+    SEQUENCES,
+    TEXTS,
+    Extent,
+    bounded,
+    expect_text,
+    sized_result,
+    snapshot,
+    walk,
+)
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.text import to_text
 
@@ -24,15 +34,17 @@ MAX_SAFE: Final = 256
 def dump_json(
     value: Any,
     *,
-    indent: int | None = None,
+    indent: int | str | None = None,
     sort_keys: bool = False,
     ensure_ascii: bool = True,
     separators: tuple[str, str] | None = None,
     default: Any = None,
 ) -> str:
     """json.dumps."""
-    if indent is not None and (type(indent) is not int or not 0 <= indent <= 8):
-        raise LimitError("indent must be a number from 0 to 8")
+    if indent is not None:
+        width = len(indent) if type(indent) is str else indent if type(indent) is int else 9
+        if not 0 <= width <= 8:
+            raise LimitError("indent must be a number from 0 to 8, or a text of at most 8 characters")
     if separators is not None:
         separators = tuple(bounded(separators, 2))
         if len(separators) != 2 or any(type(part) is not str or len(part) > 4 for part in separators):
@@ -65,7 +77,7 @@ class JSONDecodeError(ValueError):
 def load_json(text: Any) -> Any:
     """json.loads."""
     if type(text) not in TEXTS:
-        raise TypeError(f"the JSON object must be str or bytes, not {type(text).__name__}")
+        raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(text).__name__}")
     if len(text) > MAX_TEXT:
         raise LimitError("the JSON text is too long")
     try:
@@ -135,9 +147,7 @@ def _codec(name: str) -> Callable[[Any], bytes]:
     code = getattr(base64, name)
 
     def apply(data: Any) -> bytes:
-        if type(data) not in TEXTS:
-            raise TypeError("bytes are needed")
-        expect_text(2 * len(data))
+        expect_text(2 * len(data) if type(data) in TEXTS else 0)
         return sized_result(code(data))  # type: ignore[no-any-return]
 
     apply.__name__ = name
@@ -175,15 +185,25 @@ def unquote(text: str) -> str:
     return sized_result(urllib.parse.unquote(text))  # type: ignore[no-any-return]
 
 
-def url_encode(query: Any) -> str:
+def url_encode(query: Any, doseq: bool = False) -> str:
     """urllib.parse.urlencode."""
-    pairs = query.items() if type(query) in MAPPINGS else [bounded(pair, 2) for pair in bounded(query)]
-    shown = [(_shown(name), _shown(value)) for name, value in pairs]
-    return sized_result(urllib.parse.urlencode(shown))  # type: ignore[no-any-return]
+    pairs: Any = query
+    if type(query) in MAPPINGS:
+        pairs = list(query.items())
+    elif type(query) not in (list, tuple) or (query and type(query[0]) is not tuple):
+        raise TypeError("not a valid non-string sequence or mapping object")
+    shown = [
+        tuple([_parameter(part, doseq and at == 1) for at, part in enumerate(bounded(pair, 2))])
+        for pair in bounded(pairs)
+    ]
+    return sized_result(urllib.parse.urlencode(walk(shown), bool(doseq)))  # type: ignore[no-any-return]
 
 
-def _shown(value: Any) -> Any:
-    return value if type(value) is bytes else to_text(value)
+def _parameter(value: Any, doseq: bool) -> Any:
+    """Return a part of a query as text that our own str() made."""
+    if doseq and (type(value) in SEQUENCES or type(value) in MAPPINGS):
+        return [_parameter(item, False) for item in bounded(value)]
+    return value if type(value) in TEXTS else to_text(value)
 
 
 def parse_query(text: str) -> dict[str, list[str]]:

@@ -34,7 +34,7 @@ def cycle(items: Iterable[Any]) -> Any:
 
 
 def chain(*sources: Iterable[Any]) -> Any:
-    return _lazy(itertools.chain(*[Lazy(source) for source in sources]))
+    return _lazy(itertools.chain.from_iterable(map(Lazy, sources)))
 
 
 def chain_from(sources: Iterable[Iterable[Any]]) -> Any:
@@ -61,8 +61,8 @@ def islice(items: Iterable[Any], *bounds: int | None) -> Any:
     return _lazy(itertools.islice(ticking(iter(items)), *bounds))
 
 
-def accumulate(items: Iterable[Any], function: Callable[[Any, Any], Any] = add, *, initial: Any = None) -> Any:
-    return _lazy(itertools.accumulate(Lazy(items), function, initial=initial))
+def accumulate(iterable: Iterable[Any], func: Callable[[Any, Any], Any] | None = None, *, initial: Any = None) -> Any:
+    return _lazy(itertools.accumulate(Lazy(iterable), func or add, initial=initial))
 
 
 def zip_longest(*sources: Iterable[Any], fillvalue: Any = None) -> Any:
@@ -83,13 +83,13 @@ def drop_while(predicate: Callable[[Any], Any], items: Iterable[Any]) -> Any:
 
 def group_by(items: Iterable[Any], key: Callable[[Any], Any] | None = None) -> Any:
     """itertools.groupby, each group as a list: the real one's groups share one iterator, which confuses everybody."""
-    return _lazy(_groups(items, key))
+    return _lazy(_groups(iter(items), key))
 
 
-def _groups(items: Iterable[Any], key: Callable[[Any], Any] | None) -> Iterator[tuple[Any, list[Any]]]:
+def _groups(items: Iterator[Any], key: Callable[[Any], Any] | None) -> Iterator[tuple[Any, list[Any]]]:
     group: list[Any] = []
     current: Any = None
-    for item in ticking(iter(items)):
+    for item in ticking(items):
         value = hashable(item if key is None else key(item))
         if group and value != current:
             yield current, group
@@ -102,7 +102,10 @@ def _groups(items: Iterable[Any], key: Callable[[Any], Any] | None) -> Iterator[
 
 def reduce(function: Callable[[Any, Any], Any], items: Iterable[Any], *initial: Any) -> Any:
     """functools.reduce."""
-    source = iter(items)
+    try:
+        source = iter(items)
+    except TypeError:
+        raise TypeError("reduce() arg 2 must support iteration") from None
     meter = current_meter()
     try:
         result = initial[0] if initial else next(source)

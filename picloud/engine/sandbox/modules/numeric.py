@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import operator
 import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -24,7 +25,7 @@ _PLAIN: Final = (
 
 def _small(function: Callable[..., int]) -> Callable[..., int]:
     def apply(n: int, *k: int) -> int:
-        if n > MAX_FACTORIAL:
+        if type(n) is int and n > MAX_FACTORIAL:
             raise LimitError(f"the argument is larger than {MAX_FACTORIAL}")
         return function(n, *k)
 
@@ -50,7 +51,7 @@ def product(items: Iterable[Any], *, start: Any = 1) -> Any:
 def least_common_multiple(*numbers: int) -> int:
     """math.lcm."""
     result = 1
-    for number in numbers:
+    for number in [operator.index(n) for n in numbers]:
         if number == 0:
             return 0
         result = multiply(result, abs(number) // math.gcd(result, number))
@@ -128,10 +129,10 @@ def to_decimal(value: Any = "0") -> decimal.Decimal:
         raise LimitError("the number is too long")
     if type(value) is int and value.bit_length() > 20_000:
         raise LimitError("the number is too large")
-    if type(value) is tuple and (len(value) != 3 or type(value[1]) is not tuple or len(value[1]) > MAX_NUMBER_TEXT):
-        raise LimitError("the number is too long, or no tuple of sign, digits and exponent")
-    if type(value) not in (str, int, float, decimal.Decimal, tuple):
-        raise TypeError(f"conversion from {type(value).__name__} to Decimal is not supported")
+    if isinstance(value, tuple | list):  # sign, digits and exponent
+        digits = value[1] if len(value) == 3 else ()
+        if isinstance(digits, tuple | list) and len(digits) > MAX_NUMBER_TEXT:
+            raise LimitError("the number is too long")
     return decimal.Decimal(value)
 
 

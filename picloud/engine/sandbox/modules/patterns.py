@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -13,7 +14,7 @@ import regex
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.limits import MAX_TEXT, MAX_WALK_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import TEXTS, expect_text, sized_result, ticking
+from picloud.engine.sandbox.sizes import TEXTS, expect_text, hashable, sized_result, ticking
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_PATTERN: Final = 1000
@@ -54,6 +55,9 @@ class Pattern:
         return self._pattern.pattern
 
     def _run(self, name: str, *args: Any) -> Any:
+        text = args[1 if name in ("sub", "subn") else 0]
+        if type(text) not in TEXTS:
+            raise TypeError(f"expected string or bytes-like object, got '{type(text).__name__}'")
         meter = current_meter()
         meter.check()
         limit = max(0.01, min(LONGEST_MATCH, meter.remaining()))
@@ -64,51 +68,51 @@ class Pattern:
         except regex.error as error:  # of a replacement
             raise PatternError(str(error)) from None
 
-    def match(self, text: Any) -> Any:
-        return self._run("match", text)
+    def match(self, string: Any, pos: int = 0, endpos: int = sys.maxsize) -> Any:
+        return self._run("match", string, pos, endpos)
 
-    def search(self, text: Any) -> Any:
-        return self._run("search", text)
+    def search(self, string: Any, pos: int = 0, endpos: int = sys.maxsize) -> Any:
+        return self._run("search", string, pos, endpos)
 
-    def fullmatch(self, text: Any) -> Any:
-        return self._run("fullmatch", text)
+    def fullmatch(self, string: Any, pos: int = 0, endpos: int = sys.maxsize) -> Any:
+        return self._run("fullmatch", string, pos, endpos)
 
-    def findall(self, text: Any) -> Any:
-        if not self._may_copy_much(text):
-            return sized_result(self._run("findall", text))
-        empty = "" if type(text) is str else b""
-        groups = [match.groups(empty) for match in self._charged(text)]
+    def findall(self, string: Any, pos: int = 0, endpos: int = sys.maxsize) -> Any:
+        if not self._may_copy_much(string):
+            return sized_result(self._run("findall", string, pos, endpos))
+        empty = "" if type(string) is str else b""
+        groups = [match.groups(empty) for match in self._charged(string, pos, endpos)]
         return groups if self._pattern.groups > 1 else [group for (group,) in groups]
 
-    def finditer(self, text: Any) -> Any:
-        return generated(self._matches(text))
+    def finditer(self, string: Any, pos: int = 0, endpos: int = sys.maxsize) -> Any:
+        return generated(self._matches(self._run("finditer", string, pos, endpos)))
 
     def _may_copy_much(self, text: Any) -> bool:
         """Tell whether the groups of all matches, which may overlap, can hold much more than the text."""
-        return self._pattern.groups * len(text) ** 2 > MAX_WALK_TEXT  # type: ignore[no-any-return]
+        return type(text) in TEXTS and self._pattern.groups * len(text) ** 2 > MAX_WALK_TEXT
 
-    def _charged(self, text: Any) -> Iterator[Any]:
-        for match in self._matches(text):
+    def _charged(self, *args: Any) -> Iterator[Any]:
+        for match in self._matches(self._run("finditer", *args)):
             _expect_groups(match)
             yield match
 
-    def _matches(self, text: Any) -> Iterator[Any]:
+    def _matches(self, found: Any) -> Iterator[Any]:
         try:
-            yield from ticking(iter(self._run("finditer", text)))
+            yield from ticking(iter(found))
         except TimeoutError:
             raise LimitError("the regular expression took too long") from None
 
-    def split(self, text: Any, maxsplit: int = 0) -> Any:
-        if self._may_copy_much(text):
-            for _ in self._charged(text):
+    def split(self, string: Any, maxsplit: int = 0) -> Any:
+        if self._may_copy_much(string):
+            for _ in self._charged(string):
                 pass
-        return sized_result(self._run("split", text, maxsplit))
+        return sized_result(self._run("split", string, maxsplit))
 
-    def sub(self, replacement: Any, text: Any, count: int = 0) -> Any:
-        return sized_result(self._run("sub", _bounded_replacement(replacement, text), text, count))
+    def sub(self, repl: Any, string: Any, count: int = 0) -> Any:
+        return sized_result(self._run("sub", _bounded_replacement(repl, string), string, count))
 
-    def subn(self, replacement: Any, text: Any, count: int = 0) -> Any:
-        replaced, times = self._run("subn", _bounded_replacement(replacement, text), text, count)
+    def subn(self, repl: Any, string: Any, count: int = 0) -> Any:
+        replaced, times = self._run("subn", _bounded_replacement(repl, string), string, count)
         return sized_result(replaced), times
 
 
@@ -123,6 +127,9 @@ def _bounded_replacement(replacement: Any, text: Any) -> Any:
             raise LimitError(f"the replacement has a backslash and is longer than {MAX_PATTERN} characters")
         # what groups hold may overlap, and be much more than the text
         make = partial(_expand, replacement)
+    elif not callable(replacement):
+        hash(hashable(replacement))
+        raise TypeError(f"decoding to str: need a bytes-like object, {type(replacement).__name__} found")
     total = 0
 
     def replace(match: Any) -> Any:
@@ -170,7 +177,8 @@ def compile_pattern(pattern: Any, flags: int = 0) -> Pattern:
     if type(pattern) is Pattern:
         return pattern
     if type(pattern) not in TEXTS:
-        raise TypeError("the pattern must be str or bytes")
+        hash(hashable(pattern))
+        raise TypeError("first argument must be string or compiled pattern")
     if len(pattern) > MAX_PATTERN:
         raise LimitError(f"the pattern is longer than {MAX_PATTERN} characters")
     text = pattern if type(pattern) is str else pattern.decode("latin-1")
@@ -214,12 +222,25 @@ def _compiled_size(pattern: str, verbose: bool) -> int:
     return sizes[0]
 
 
-def _function(name: str) -> Callable[..., Any]:
-    def apply(pattern: Any, *args: Any, flags: int = 0, **kwargs: Any) -> Any:
-        return getattr(compile_pattern(pattern, flags), name)(*args, **kwargs)
+def _searching(name: str) -> Callable[..., Any]:
+    def apply(pattern: Any, string: Any, flags: int = 0) -> Any:
+        return getattr(compile_pattern(pattern, flags), name)(string)
 
     apply.__name__ = name
     return apply
+
+
+def _replacing(name: str) -> Callable[..., Any]:
+    def apply(pattern: Any, repl: Any, string: Any, count: int = 0, flags: int = 0) -> Any:
+        return getattr(compile_pattern(pattern, flags), name)(repl, string, count)
+
+    apply.__name__ = name
+    return apply
+
+
+def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> Any:
+    """re.split."""
+    return compile_pattern(pattern, flags).split(string, maxsplit)
 
 
 def escape(text: Any) -> Any:
@@ -227,12 +248,13 @@ def escape(text: Any) -> Any:
     return sized_result(re.escape(text))
 
 
-_FUNCTIONS = "match search fullmatch findall finditer sub subn split".split()
 _FLAG_NAMES = "IGNORECASE I MULTILINE M DOTALL S VERBOSE X ASCII A".split()
 
 PATTERNS: Final[Mapping[str, Mapping[str, Any]]] = {
     "re": {
-        **{name: _function(name) for name in _FUNCTIONS},
+        **{name: _searching(name) for name in "match search fullmatch findall finditer".split()},
+        **{name: _replacing(name) for name in ("sub", "subn")},
+        "split": split,
         **{name: int(getattr(regex, name)) for name in _FLAG_NAMES},
         "compile": compile_pattern,
         "escape": escape,

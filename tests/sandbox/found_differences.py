@@ -1,0 +1,200 @@
+"""Differences from plain CPython that were found and closed: what each is about, and the body of a handler."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FOUND_HEAD: Final = """\
+import base64, datetime, json, math, re
+from collections import Counter, defaultdict, deque
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
+from functools import reduce
+from itertools import accumulate, chain, groupby
+from typing import ClassVar
+from urllib.parse import urlencode
+
+NOTES = []
+WIDE = lambda x: x
+
+def note(value):
+    NOTES.append(value)
+    return value
+
+def attempt(function):
+    try:
+        return function()
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+
+class Box:
+    convert = int
+    longest = max
+    def __init__(self, value):
+        self.value = value
+    def __len__(self):
+        return 3
+    def __getitem__(self, index):
+        return [4, 5, 6][index]
+
+class Plain:
+    pass
+"""
+
+FOUND: Final[dict[str, str]] = {
+    "an augmented assignment reads its item first": """\
+def change():
+    table = {}
+    table['k'] += note(1)
+return [attempt(change), NOTES]""",
+    "an augmented assignment reads its attribute first": """\
+box = Box(1)
+def grow():
+    box.value = 100
+    return 1
+box.value += grow()
+return box.value""",
+    "a slice assignment computes its values first": """\
+items = [1, 2, 3]
+items[note(0):note(1)] = note([9])
+return [items, NOTES]""",
+    "a method is looked up before its arguments": """\
+return [attempt(lambda: NOTES.missing(note(1))), attempt(lambda: Box(1).missing(note(2))), NOTES]""",
+    "the error of an augmented assignment names its operator": """\
+def add(x, y):
+    x += y
+def power(x, y):
+    x **= y
+return [attempt(lambda: add(1, 'a')), attempt(lambda: add(1.5, [])), attempt(lambda: power('a', 2))]""",
+    "an attribute of a built-in value cannot be set": """\
+def change():
+    (5).x = 1
+return attempt(change)[0]""",
+    "a slice takes what can be iterated": """\
+def change():
+    items = [1]
+    items[:1] = 5
+def change_text():
+    text = 'abc'
+    text[:1] = 'x'
+return [attempt(change), attempt(change_text)]""",
+    "a star needs what can be iterated": """\
+def take():
+    first, *rest = 5
+return [attempt(take), attempt(lambda: [*None]), attempt(lambda: note(*5))]""",
+    "functions that stand for types are no methods": """\
+return [Box(1).convert('5'), Box(1).longest([1, 2]), Box.convert('6')]""",
+    "imported types are types": """\
+values = [Counter('a'), defaultdict(list), deque(), Decimal(1), range(3)]
+kinds = [Counter, defaultdict, deque, Decimal, range]
+return [[isinstance(v, k) for v in values for k in kinds], [type(v).__name__ for v in values],
+        [type(v) is k for v, k in zip(values, kinds)], repr(kinds)]""",
+    "types have a repr": """\
+return [repr(int), str([str, list]), repr(defaultdict(list)), repr(ValueError), repr(datetime.date)]""",
+    "counters stay counters": """\
+a, b = Counter('aab'), Counter('b')
+return [dict(x.items()) for x in (a + b, a - b, a | b, a & b, +a, -a)] + [repr(a + b), repr(Counter(x=None, y=1))]""",
+    "names of types in texts": """\
+values = [deque(), defaultdict(list), zip(), map(len, []), (x for x in [])]
+return [attempt(lambda: len(v) + 1 if i > 1 else v + 1) for i, v in enumerate(values)]""",
+    "texts take their keywords": """\
+return ['é'.encode(encoding='latin-1'), b'a'.decode(encoding='ascii', errors='ignore'), str(b'a', encoding='utf-8'),
+        str(b'a', errors='replace'), bytes('a', encoding='utf-8'),
+        'a,b,c'.rsplit(sep=',', maxsplit=1), 'a b'.rsplit()]""",
+    "bytes of a bool and of what is neither": """\
+return [bytes(True), attempt(lambda: bytes(1.5)), attempt(lambda: bytes('a')), attempt(lambda: bytes(5, 'utf-8')),
+        attempt(lambda: int.from_bytes(5, 'big')), attempt(lambda: str(5, 'utf-8'))]""",
+    "methods of texts say what they need": """\
+return [attempt(lambda: ','.join(5)), attempt(lambda: ','.join(['a', 5])), attempt(lambda: 'a'.ljust('b')),
+        attempt(lambda: 'a'.strip(5)), attempt(lambda: 'a'.replace(b'a', b'bc')),
+        attempt(lambda: 'a'.expandtabs('x'))]""",
+    "pairs of a dict": """\
+return [attempt(lambda: dict([1])), attempt(lambda: dict([(1, 2), 'abc'])),
+        attempt(lambda: {}.update([[]])), dict(['ab'])]""",
+    "a bool is an int": "return [True.bit_length(), (True).to_bytes(1, 'big')]",
+    "reversed takes deques, mappings and sequences of the script": """\
+return [list(reversed(deque([1, 2]))), list(reversed(Counter('ab'))), list(reversed(Box(1))),
+        attempt(lambda: list(reversed(Plain())))]""",
+    "ascii conversion": "return [f'{chr(10)!a}', f'{chr(39) + chr(34)!a}', f'{[chr(233)]!a}']",
+    "percent formats look into what has items": """\
+return ['abc' % [], '%(a)s' % Counter(a=2), 'x%s' % [1], attempt(lambda: '%d' % [1]), attempt(lambda: '%d' % Plain()),
+        attempt(lambda: 'abc' % deque()), attempt(lambda: '%(a)s' % [1]),
+        '%s %r' % ([1], {'k': 'v'}), 'abc' % Box(1)]""",
+    "an object is shown once, and only if it is to be": """\
+class Loud:
+    def __str__(self):
+        return note('shown')
+    def __repr__(self):
+        return note('repr')
+return ['%s' % Loud(), attempt(lambda: '%d' % Loud()), NOTES]""",
+    "fields of a dataclass": """\
+@dataclass(order=True)
+class Point:
+    kinds: ClassVar[int] = 3
+    x: int
+    y: int = field(default=2, repr=False)
+    z: list = field(default_factory=list, compare=False)
+    w: int = field(default=7, init=False)
+a, b = Point(1), Point(1, z=[5])
+return [repr(a), a == b, a.w, asdict(b), a < Point(2), Point.kinds, attempt(lambda: asdict(5))]""",
+    "errors of a dataclass": """\
+@dataclass(frozen=True)
+class Point:
+    x: int
+    y: int
+    z: int = 0
+def change():
+    Point(1, 2).x = 5
+def order():
+    @dataclass(order=True)
+    class Ordered:
+        x: int
+        def __lt__(self, other):
+            return True
+calls = [lambda: Point(), lambda: Point(1), lambda: Point(1, 2, 3, 4), lambda: Point(1, 2, q=3), lambda: Point(1, x=2)]
+return [attempt(call) for call in [*calls, change, order]] + [repr(Point(1, 2))]""",
+    "regular expressions take flags and positions": """\
+word = re.compile('b')
+return [re.findall('A', 'aAa', re.I), re.sub('A', 'x', 'aAa', 1, re.I), re.split('B', 'abc', 0, re.I),
+        word.search('bab', 1).start(), word.match('ab', 1, 2).group(), word.findall(string='abb', pos=2),
+        re.sub(pattern='a', repl='b', string='a'), attempt(lambda: re.sub('a', 'b', 5)),
+        attempt(lambda: re.match([], 'a'))]""",
+    "names of functions of the module": """\
+return [attempt(lambda: WIDE(1, 2)), 5]""",
+    "iterators begin when Python's do": """\
+return [next(chain([1], 5)), attempt(lambda: groupby(5)), attempt(lambda: iter(5, 1)),
+        list(accumulate([1, 2], func=max, initial=3))]""",
+    "items that cannot be deleted": """\
+def change(target):
+    del target[0]
+return [attempt(lambda: change(target)) for target in ('abc', (1,), 5, Plain(), [1], {})]""",
+    "an object in a dataclass is equal to itself": """\
+@dataclass
+class Point:
+    x: float
+nan = float('nan')
+return [Point([nan]) == Point([nan]), Point(nan) != Point(1)]""",
+    "other arguments of functions": """\
+return [pow(base=2, exp=3), pow(2, exp=3, mod=5), attempt(lambda: sum([], b'')), attempt(lambda: format(1, 2)),
+        (18).as_integer_ratio()]""",
+    "indented JSON": "return [json.dumps([1], indent='--'), json.dumps({'a': [1]}, indent=chr(9))]",
+    "dates are parsed": "return datetime.datetime.strptime('2024-02-28', '%Y-%m-%d')",
+    "decimals of bools and tuples": """\
+return [Decimal(True), Decimal((0, (1, 2), -1)), attempt(lambda: Decimal([])), attempt(lambda: Decimal('x')),
+        attempt(lambda: Decimal(None))]""",
+    "queries of all values": """\
+return [urlencode({'a': [1, 'b']}), urlencode({'a': [1, 'b']}, doseq=True), urlencode([('a', {}), ('b', None)]),
+        urlencode({'a': b'x'}), urlencode({'k': defaultdict(list)}), attempt(lambda: urlencode(5)),
+        attempt(lambda: urlencode([['a', 1]])), urlencode({'a': {'x': 1}}, doseq=True),
+        attempt(lambda: urlencode(Box(1)))]""",
+    "arguments of math": """\
+return [attempt(lambda: math.factorial([])), attempt(lambda: math.comb('a', 2)), attempt(lambda: math.lcm(0, 'a')),
+        attempt(lambda: pow(2.0, 3, 5)), attempt(lambda: pow('a', 3, 5))]""",
+    "other texts of errors": """\
+class Wrong:
+    def __str__(self):
+        return 5
+return [attempt(lambda: str(Wrong())), attempt(lambda: reduce(max, 5)), attempt(lambda: json.loads(5)),
+        attempt(lambda: base64.b64encode(5)), attempt(lambda: Counter('a').most_common([])),
+        attempt(lambda: ValueError.x)]""",
+}
