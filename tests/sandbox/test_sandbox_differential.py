@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 LONG: Final = os.environ.get("PICLOUD_TEST_DIFFERENTIAL") == "long"
 LONG_SECS: Final = 300.0
-EXAMPLES: Final = 650
+EXAMPLES: Final = 250
 VALUE_FLOOR: Final = 0.6
 """Share of the scripts that must return a value: the others end with an error in the middle."""
 LIMIT_CEILING: Final = 0.05

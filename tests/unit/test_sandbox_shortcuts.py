@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import gc
+import threading
+import time
 from itertools import pairwise
 from textwrap import dedent, indent
 from typing import Any
@@ -226,3 +229,34 @@ def test_what_is_kept_is_out_of_reach() -> None:
     for name in ("_1_", "_r_", "_k_"):
         with pytest.raises(Exception, match="reserved"):
             compile_script(f"def handle(event, ctx):\n    return {name}\n", "s")
+
+
+def test_scripts_are_compiled_in_several_threads_at_once() -> None:
+    """Once `AST constructor recursion depth mismatch`: CPython's converter of trees is not safe for threads."""
+    body = "".join(f"    x{n} = [{{'a': (n, [{n}, {n} + 1])}} for n in range({n})]\n" for n in range(60))
+    errors: list[BaseException] = []
+
+    def work(thread: int) -> None:
+        try:
+            for n in range(15):
+                compile_script(f"# {thread} {n}\ndef handle(event, ctx):\n{body}", "many")
+        except BaseException as error:
+            errors.append(error)
+
+    def switch(phase: str, info: object) -> None:
+        time.sleep(0)
+
+    # a collection in the middle of a conversion runs Python code, and that lets the other threads in
+    before = gc.get_threshold()
+    gc.set_threshold(100)
+    gc.callbacks.append(switch)
+    try:
+        threads = [threading.Thread(target=work, args=(thread,)) for thread in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.callbacks.remove(switch)
+        gc.set_threshold(*before)
+    assert errors == []

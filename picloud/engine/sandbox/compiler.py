@@ -32,6 +32,7 @@ from picloud.types import Fault
 SDK_MODULE: Final = "picloud.sdk"
 SDK_NAMES: Final = frozenset("queue invoke invoke_async retry log kv secrets http Response SDK_VERSION".split())
 _WITH_USE: Final = frozenset([ast.Name, ast.Attribute, ast.Subscript, ast.Starred, ast.List, ast.Tuple])
+_one_at_a_time: Final = threading.Lock()
 _MAX_LITERAL_BITS: Final = 64 * 1024
 
 
@@ -48,7 +49,15 @@ class CompiledScript:
 
 
 def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NAMES) -> CompiledScript:
-    """Compile a script. Raises: ScriptInvalid with every fault, by position."""
+    """Compile a script. Raises: ScriptInvalid with every fault, by position.
+
+    One at a time: CPython keeps the depth of a tree that it converts, and the filters of warnings, per process.
+    """
+    with _one_at_a_time:
+        return _compile_script(source, name, sdk_names)
+
+
+def _compile_script(source: str, name: str, sdk_names: frozenset[str]) -> CompiledScript:
     digest = hash_source(source)
     filename = f"<script {name} {digest[:12]}>"
     try:
