@@ -13,15 +13,14 @@ from uuid_utils.compat import uuid7
 from picloud.actors.library import Library
 from picloud.actors.retrying import OutageBackoff
 from picloud.actors.runtime import HealthGauge, WakeMailbox
+from picloud.actors.wakes import OnSent
 from picloud.backoff import compute_backoff
-from picloud.db.messages import Sent, error_json
+from picloud.db.messages import error_json
 from picloud.db.outbox import Delivery
 from picloud.db.units import Committed
 from picloud.engine import DeadLetterEvent, Engine, Event, InvokeEvent, Job, Outcome
 from picloud.errors import DatabaseUnavailable, KvError, ScriptInvalid
-from picloud.types import AppId, ClaimToken, Effects, ExecutionId, NewMessage, ScriptError
-
-OnSent = Callable[[AppId, Sequence[NewMessage], Sequence[Sent]], None]
+from picloud.types import ClaimToken, Effects, ExecutionId, ScriptError
 
 
 class OutboxStore(Protocol):
@@ -142,7 +141,7 @@ class Outbox:
         try:
             committed = await self._store.finish(token, delivery, outcome.effects)
         except KvError as refusal:
-            await self._fail(token, delivery, ScriptError(type(refusal).__name__, str(refusal)))
+            await self._fail(token, delivery, ScriptError.of(refusal))
             return
         self.delivered += 1
         if committed is not None:
@@ -171,7 +170,7 @@ class Outbox:
         try:
             compiled = await trio.to_thread.run_sync(self._engine.compile, script.name, script.source)
         except ScriptInvalid as invalid:
-            return ScriptError("ScriptInvalid", str(invalid))
+            return ScriptError.of(invalid)
         job = Job(
             app_id=delivery.app_id,
             app_name=delivery.app_name,

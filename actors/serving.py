@@ -9,16 +9,14 @@ from typing import Any
 import trio
 
 from picloud.actors.library import Library
+from picloud.actors.wakes import OnSent
 from picloud.db.http_triggers import StoredRoute
-from picloud.db.messages import Sent
 from picloud.db.pool import Pool
 from picloud.db.units import Committed, apply_effects
 from picloud.engine import Engine, Event, HttpEvent, Job, Outcome
 from picloud.errors import GateFull, KvError, MethodNotAllowed, RouteNotFound
 from picloud.routes import Match
-from picloud.types import AppId, NewMessage, Script, ScriptError
-
-OnSent = Callable[[AppId, Sequence[NewMessage], Sequence[Sent]], None]
+from picloud.types import AppId, Script, ScriptError
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,30 +88,24 @@ class Serving:
         return await self._commit(app_id, outcome) if outcome.ok else outcome
 
     async def _run(self, route: StoredRoute, script: Script, event: Event, request: RouteRequest) -> Outcome:
-        compiled = await trio.to_thread.run_sync(self._engine.compile, script.name, script.source)
+        with trio.move_on_after(self._config.gate_wait):
+            # cancelled only while it waits at the gate
+            outcomes = await trio.to_thread.run_sync(self._run_job, route, script, event, request, limiter=self._gate)
+            if not outcomes:
+                raise GateFull("the server is shutting down")
+            return outcomes[0]
+        raise GateFull("all worker threads are busy: try again soon")
+
+    def _run_job(self, route: StoredRoute, script: Script, event: Event, request: RouteRequest) -> list[Outcome]:
         job = Job(
             app_id=script.app_id,
             app_name=route.app_name,
-            script=compiled,
+            script=self._engine.compile(script.name, script.source),
             version=script.version,
             event=event,
             request_id=request.request_id,
             principal=request.principal,
         )
-        borrower = object()
-        with trio.move_on_after(self._config.gate_wait) as waiting:
-            await self._gate.acquire_on_behalf_of(borrower)
-        if waiting.cancelled_caught:
-            raise GateFull("all worker threads are busy: try again soon")
-        try:
-            outcomes = await trio.to_thread.run_sync(self._run_job, job, limiter=trio.CapacityLimiter(1))
-        finally:
-            self._gate.release_on_behalf_of(borrower)
-        if not outcomes:
-            raise GateFull("the server is shutting down")
-        return outcomes[0]
-
-    def _run_job(self, job: Job) -> list[Outcome]:
         outcomes = self._engine.run_slice([job], slice_secs=self._config.slice_secs)
         self._on_outcomes(outcomes)
         return outcomes
@@ -126,7 +118,7 @@ class Serving:
             async with self._pool.transaction() as conn:
                 await apply_effects(conn, app_id, effects, committed)
         except KvError as refusal:
-            return outcome.fail(ScriptError(type(refusal).__name__, str(refusal)))
+            return outcome.fail(ScriptError.of(refusal))
         self._on_sent(app_id, committed.messages, committed.sent)
         if committed.invocations:
             self._on_outbox()

@@ -70,7 +70,7 @@ def judge_commit(trigger: QueueTrigger, verdict: Verdict, committed: Committed) 
     messages = {message.id: message for message, _ in verdict.units}
     verdict.units.clear()
     for message_id, refusal in committed.refused:
-        _fail(verdict, trigger, messages[message_id], ScriptError(type(refusal).__name__, str(refusal)))
+        _fail(verdict, trigger, messages[message_id], ScriptError.of(refusal))
 
 
 def _fail(verdict: Verdict, trigger: QueueTrigger, message: Message, error: ScriptError) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 from uuid import UUID
 
 import trio
 
 from picloud.actors.runtime import WakeMailbox
+from picloud.db.messages import Sent
 from picloud.db.wakeups import Changed
-from picloud.types import AppId
+from picloud.types import AppId, NewMessage
+
+OnSent = Callable[[AppId, Sequence[NewMessage], Sequence[Sent]], None]
+"""To be called once messages of an app are committed, with what became of each."""
 
 MAX_TIMERS = 100_000
 """Timers kept in memory; what does not fit is found by the poll."""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import trio
 
 from picloud.actors.library import Library
+from picloud.actors.wakes import OnSent
 from picloud.db.apps import list_http_hosts_sync
 from picloud.db.kv import list_keys_sync, read_key_sync
-from picloud.db.messages import Sent, insert_messages
+from picloud.db.messages import insert_messages
 from picloud.db.pool import Pool
 from picloud.db.queues import count_depth_sync
 from picloud.db.secrets import read_secret_sync
 from picloud.db.thread import ThreadConnections
 from picloud.types import AppId, KvEntry, MessageId, NewMessage, Script
-
-OnSent = Callable[[AppId, Sequence[NewMessage], Sequence[Sent]], None]
 
 
 class NodeWorld:

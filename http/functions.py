@@ -12,14 +12,12 @@ from uuid_utils.compat import uuid7
 
 from picloud.actors.serving import RouteRequest
 from picloud.engine import Outcome
-from picloud.errors import InvalidPayload, PayloadTooLarge
+from picloud.errors import InvalidPayload, MalformedBody, PayloadTooLarge
 from picloud.http.node import node
 from picloud.http.problems import answer_handler_failure
 from picloud.http.requests import decode_json
 from picloud.payload import check_json
-
-PREFIX = "/fn/"
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+from picloud.routes import METHODS
 
 blueprint = Blueprint("functions", __name__, url_prefix="/fn")
 
@@ -27,8 +25,8 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}\Z")
 _OURS = frozenset({"content-length", "transfer-encoding", "connection", "x-request-id"})
 
 
-@blueprint.route("/<app>/", defaults={"path": ""}, methods=METHODS, provide_automatic_options=False)
-@blueprint.route("/<app>/<path:path>", methods=METHODS, provide_automatic_options=False)
+@blueprint.route("/<app>/", defaults={"path": ""}, methods=list(METHODS), provide_automatic_options=False)
+@blueprint.route("/<app>/<path:path>", methods=list(METHODS), provide_automatic_options=False)
 async def call(app: str, path: str) -> Response:
     """Run the script bound to the route; answer once its effects are committed."""
     request_id = _read_request_id()
@@ -81,9 +79,7 @@ def _decode(data: bytes) -> Any:
 def _decode_json(data: bytes) -> Any:
     try:
         value = decode_json(data)
-    except InvalidPayload:
-        raise
-    except Exception as error:
+    except MalformedBody as error:
         raise InvalidPayload(str(error)) from None
     check_json(value, "body")
     return value
@@ -93,19 +89,19 @@ async def _answer(outcome: Outcome) -> Response:
     if outcome.error is not None or outcome.cancelled:
         return await answer_handler_failure(outcome)
     if outcome.response is None:
-        return _render(outcome.value, HTTPStatus.OK)
+        return _render(outcome.value, HTTPStatus.NO_CONTENT if outcome.value is None else HTTPStatus.OK)
     answer = outcome.response
-    response = _render(answer.body, answer.status, empty=answer.status)
+    response = _render(answer.body, answer.status)
     for name, value in answer.headers.items():
         if name.lower() not in _OURS:
             response.headers[name] = value
     return response
 
 
-def _render(body: Any, status: int, *, empty: int = HTTPStatus.NO_CONTENT) -> Response:
+def _render(body: Any, status: int) -> Response:
     """Return nothing for None, text and bytes as they are, and JSON for the rest."""
     if body is None:
-        response = Response(b"", empty)
+        response = Response(b"", status)
         del response.headers["Content-Type"]
         return response
     if isinstance(body, str):

@@ -15,6 +15,7 @@ from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
 from picloud.http.responses import respond, respond_created
+from picloud.routes import Method
 
 blueprint = Blueprint("http_triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers/http")
 
@@ -24,7 +25,7 @@ class NewHttpTriggerBody(RequestBody):
 
     script: Text
     path: Text
-    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] = "POST"
+    method: Method = "POST"
     enabled: bool = True
 
 

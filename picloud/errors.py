@@ -14,7 +14,7 @@ PicloudError                    base; `code` is stable and snake_case
 │  └─ InvalidSetting            a setting or environment variable is wrong or unknown
 ├─ NotFound                     no such thing, or not yours to see
 │  ├─ AppNotFound · ScriptNotFound · TriggerNotFound · QueueNotFound · MessageNotFound
-│  ├─ DeadLetterNotFound · ActorNotFound · KeyNotFound · SecretNotFound · RouteNotFound
+│  ├─ DeadLetterNotFound · ActorNotFound · SecretNotFound · RouteNotFound
 ├─ Conflict                     the wish contradicts what is stored
 │  ├─ NameTaken · QueueHasConsumer · RouteTaken · ScriptInUse · AlreadyReplayed
 ├─ MethodNotAllowed · GateFull  a route does not take the method; no worker thread became free in time
@@ -183,12 +183,6 @@ class DeadLetterNotFound(NotFound):
     """The app has no dead letter of that id."""
 
     code = "dead_letter_not_found"
-
-
-class KeyNotFound(NotFound):
-    """The app's `kv` has nothing under that key."""
-
-    code = "key_not_found"
 
 
 class SecretNotFound(NotFound):

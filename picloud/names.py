@@ -8,7 +8,7 @@ from picloud.errors import InvalidName
 
 _APP = re.compile(r"[a-z][a-z0-9-]{0,62}\Z")
 _SCRIPT = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}\Z")
-_QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 
 
 def check_app_name(name: object) -> str:
@@ -40,12 +40,7 @@ def check_secret_name(name: object) -> str:
 
     Raises: InvalidName with the form to use.
     """
-    if isinstance(name, str) and _QUEUE.match(name):
-        return name
-    raise InvalidName(
-        f"secret: invalid name {_shown(name)} "
-        "(a letter or digit, then letters, digits, '.', '_' or '-', 128 characters at most)"
-    )
+    return _check_label(name, "secret: invalid name")
 
 
 def check_queue_name(name: object) -> str:
@@ -53,11 +48,14 @@ def check_queue_name(name: object) -> str:
 
     Raises: InvalidName with the form to use.
     """
-    if isinstance(name, str) and _QUEUE.match(name):
+    return _check_label(name, "queue: invalid queue name")
+
+
+def _check_label(name: object, fault: str) -> str:
+    if isinstance(name, str) and _LABEL.match(name):
         return name
     raise InvalidName(
-        f"queue: invalid queue name {_shown(name)} "
-        "(a letter or digit, then letters, digits, '.', '_' or '-', 128 characters at most)"
+        f"{fault} {_shown(name)} (a letter or digit, then letters, digits, '.', '_' or '-', 128 characters at most)"
     )
 
 

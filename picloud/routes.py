@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar, get_args
 
 from picloud.errors import InvalidInput
 
 T = TypeVar("T")
 
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+METHODS: tuple[str, ...] = get_args(Method)
 MAX_PATH_CHARS = 500
 _LITERAL = re.compile(r"[A-Za-z0-9._~!$&'()+,;=@-]+\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")

@@ -208,6 +208,11 @@ class ScriptError:
     """The author's source line, stripped."""
     stack: tuple[ErrorFrame, ...] = ()
 
+    @classmethod
+    def of(cls, error: Exception) -> ScriptError:
+        """Return what an error of ours is to the author: one without a line, since none of theirs raised it."""
+        return cls(type(error).__name__, str(error))
+
 
 @dataclass(frozen=True, slots=True)
 class LogLine:

@@ -11,9 +11,9 @@ from psycopg.rows import class_row
 
 from picloud.db.connection import Connection
 from picloud.db.messages import LowWater, Pulled, Settlement, pull_messages
+from picloud.db.queues import queue_not_found
 from picloud.db.sqlfile import load
 from picloud.db.triggers import explain_range
-from picloud.errors import QueueNotFound
 from picloud.types import AppId, ClaimToken, MessageId, QueueRules
 
 _sql = load("queues")
@@ -65,7 +65,7 @@ async def get_rules(conn: Connection, app_id: AppId, queue_name: str) -> QueueRu
         await cur.execute(_sql.get_rules, {"app_id": app_id, "name": queue_name})
         rules = await cur.fetchone()
     if rules is None:
-        raise QueueNotFound(f"no queue '{queue_name}': a queue appears with its first message or trigger")
+        raise queue_not_found(queue_name)
     return rules
 
 

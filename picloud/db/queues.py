@@ -33,7 +33,7 @@ async def get_depth(conn: Connection, app_id: AppId, queue_name: str) -> QueueDe
         await cur.execute(_sql.list_depths, {"app_id": app_id, "queue_name": queue_name, "after": None, "limit": None})
         depth = await cur.fetchone()
     if depth is None:
-        raise QueueNotFound(f"no queue '{queue_name}': a queue appears with its first message or trigger")
+        raise queue_not_found(queue_name)
     return depth
 
 
@@ -50,7 +50,12 @@ async def resume_queue(conn: Connection, app_id: AppId, name: str) -> None:
 async def _switch(conn: Connection, statement: LiteralString, app_id: AppId, name: str) -> None:
     cur = await conn.execute(statement, {"app_id": app_id, "name": name})
     if cur.rowcount == 0:
-        raise QueueNotFound(f"no queue '{name}': a queue appears with its first message or trigger")
+        raise queue_not_found(name)
+
+
+def queue_not_found(name: str) -> QueueNotFound:
+    """Return the error for a queue that nobody has heard of."""
+    return QueueNotFound(f"no queue '{name}': a queue appears with its first message or trigger")
 
 
 async def ensure_queue(conn: Connection, app_id: AppId, name: str) -> None:

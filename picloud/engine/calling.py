@@ -9,13 +9,13 @@ from picloud.engine.logs import clean_text
 from picloud.engine.sandbox import ExportError, Meter, export_value
 from picloud.engine.world import World
 from picloud.errors import InvokeError
+from picloud.routes import METHODS
 from picloud.types import Json, Script
 
 if TYPE_CHECKING:
     from picloud.engine.job import Job
 
 _FUNCTION = re.compile(r"'(\w*function\w*|method|\w+_method|method-wrapper)' object")
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 def check_depth(depth: int, limit: int) -> None:
@@ -35,8 +35,8 @@ def resolve(world: World, job: Job, target: str, method: str | None) -> Script:
     if type(target) is not str:
         raise InvokeError(f"invoke: target must be a script's name or a route's path, not {type(target).__name__}")
     shown = clean_text(target, 200)
-    if method is not None and (type(method) is not str or method.upper() not in _METHODS):
-        raise InvokeError(f"invoke: unknown method (use one of {', '.join(sorted(_METHODS))})")
+    if method is not None and (type(method) is not str or method.upper() not in METHODS):
+        raise InvokeError(f"invoke: unknown method (use one of {', '.join(sorted(METHODS))})")
     if target.startswith("/"):
         return _resolve_route(world, job, target, None if method is None else method.upper(), shown)
     if method is not None:

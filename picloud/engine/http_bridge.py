@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import urlencode
 
 from picloud.engine.http_client import HttpRequest, HttpRules
-from picloud.engine.sandbox import ExportError, export_value
-from picloud.errors import HttpError, InvalidPayload, PayloadTooLarge
-from picloud.payload import encode_payload
+from picloud.engine.values import encode_value
+from picloud.errors import HttpError
+from picloud.routes import METHODS
 from picloud.sdk.http import HttpResponse
 from picloud.types import Json
 
 if TYPE_CHECKING:
     from picloud.engine.execution import Run
 
-METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 DEFAULT_TIMEOUT: Final = 10.0
 MAX_HEADERS: Final = 100
 MAX_URL_CHARS: Final = 8000
@@ -73,11 +72,8 @@ class HttpBridge:
             return _check_content(content, limit)
         if content is not None:
             raise HttpError("http: give json or content, not both")
-        try:
-            plain = export_value(value, path="json", meter=self._run.meter)
-            return encode_payload(plain, what="json", max_bytes=limit).encode()
-        except (ExportError, InvalidPayload, PayloadTooLarge) as error:
-            raise HttpError(f"http: {str(error).removeprefix('queue: ')}") from None
+        meter = self._run.meter
+        return encode_value(value, "json", area="http", fault=HttpError, meter=meter, max_bytes=limit).encode()
 
 
 def _check_method(method: object) -> str:

@@ -7,10 +7,9 @@ import math
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from picloud.engine.sandbox import ExportError, export_value
-from picloud.errors import InvalidPayload, KvError, PayloadTooLarge, SecretError
+from picloud.engine.values import encode_value
+from picloud.errors import KvError, SecretError
 from picloud.key_values import add_number, check_key, check_prefix
-from picloud.payload import encode_payload
 from picloud.sdk.kv import Entry
 from picloud.types import Json, KvEntry, KvWrite
 
@@ -41,11 +40,8 @@ class KvBridge:
     def set(self, key: str, value: Json, *, if_version: int | None = None) -> None:
         run = self._run
         checked = check_key(key)
-        try:
-            plain = export_value(value, path="value", meter=run.meter)
-            text = encode_payload(plain, what="value", max_bytes=run.engine().settings.max_payload_bytes)
-        except (ExportError, InvalidPayload, PayloadTooLarge) as error:
-            raise KvError(f"kv: {str(error).removeprefix('queue: ')}") from None
+        limit = run.engine().settings.max_payload_bytes
+        text = encode_value(value, "value", area="kv", fault=KvError, meter=run.meter, max_bytes=limit)
         run.meter.charge(len(text))
         self._write(KvWrite("set", checked, text, if_version=self._check_version(checked, if_version)))
 
