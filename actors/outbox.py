@@ -18,8 +18,8 @@ from picloud.backoff import compute_backoff
 from picloud.db.messages import error_json
 from picloud.db.outbox import Delivery
 from picloud.db.units import Committed
-from picloud.engine import DeadLetterEvent, Engine, Event, InvokeEvent, Job, Outcome
-from picloud.errors import DatabaseUnavailable, KvError, ScriptInvalid
+from picloud.engine import Engine, Event, Job, Outcome, build_event
+from picloud.errors import DatabaseUnavailable, InvalidInput, KvError, ScriptInvalid
 from picloud.types import ClaimToken, Effects, ExecutionId, ScriptError
 
 
@@ -127,7 +127,12 @@ class Outbox:
         if refusal is not None:
             await self._fail(token, delivery, refusal, final=True)
             return
-        outcome = await self._execute(delivery)
+        try:
+            event = build_event(delivery.source_kind, delivery.event)
+        except InvalidInput as broken:
+            await self._fail(token, delivery, ScriptError.of(broken), final=True)
+            return
+        outcome = await self._execute(delivery, event)
         if isinstance(outcome, ScriptError):
             await self._fail(token, delivery, outcome)
         elif outcome.cancelled:
@@ -159,7 +164,7 @@ class Outbox:
             return ScriptError("InvokeError", f"invoke: depth limit exceeded (max {self._config.max_depth})")
         return None
 
-    async def _execute(self, delivery: Delivery) -> Outcome | ScriptError:
+    async def _execute(self, delivery: Delivery, event: Event) -> Outcome | ScriptError:
         assert delivery.script_name is not None
         script = self._library.find(delivery.app_id, delivery.script_name)
         if script is None:
@@ -176,7 +181,7 @@ class Outbox:
             app_name=delivery.app_name,
             script=compiled,
             version=script.version,
-            event=_event(delivery),
+            event=event,
             key=delivery.id,
             trigger_depth=delivery.trigger_depth,
             root_execution_id=delivery.root_execution_id,
@@ -197,18 +202,6 @@ class Outbox:
         else:
             await self._store.bury(token, delivery, json.dumps(error_json(error)))
             self.dead += 1
-
-
-def _event(delivery: Delivery) -> Event:
-    event = delivery.event
-    if delivery.source_kind == "invoke":
-        return InvokeEvent(event.get("body"), str(event.get("caller")))
-    return DeadLetterEvent(
-        dead_letter_id=str(event.get("dead_letter_id")),
-        original=event.get("original"),
-        error=event.get("error"),
-        attempts=int(event.get("attempts") or 0),
-    )
 
 
 def _not_run(job: Job) -> Outcome:

@@ -10,6 +10,7 @@ from picloud.engine.events import CronEvent, DeadLetterEvent, Event, HttpEvent, 
 from picloud.engine.job import Job, Outcome
 from picloud.engine.sandbox import CompiledScript
 from picloud.engine.settings import EngineSettings
+from picloud.engine.stored_events import build_event
 from picloud.engine.world import EmptyWorld, World
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Outcome",
     "QueueEvent",
     "World",
+    "build_event",
 ]
