@@ -57,7 +57,7 @@ class Engine:
         """
         if self.closed:
             raise EngineClosed("the engine was shut down")
-        until = time.monotonic() + slice_secs
+        until = time.perf_counter() + slice_secs
         outcomes: list[Outcome] = []
         with self._watchdog.seat() as seat:
             slice_ = _Slice(self, seat)
@@ -68,7 +68,7 @@ class Engine:
                     if self._stopping is not None:
                         break
                     outcomes.append(slice_.run(job))
-                    if time.monotonic() >= until:
+                    if slice_.at >= until:
                         break
             finally:
                 with self._lock:
@@ -97,12 +97,15 @@ class Engine:
 class _Slice:
     """The jobs that one thread runs in a row."""
 
-    __slots__ = ("__weakref__", "_engine", "_meter", "_seat")
+    __slots__ = ("__weakref__", "_cpu_at", "_engine", "_meter", "_seat", "at")
 
     def __init__(self, engine: Engine, seat: Seat) -> None:
         self._engine = engine
         self._seat = seat
         self._meter: Meter | None = None
+        # one job ends when the next begins: asking for the thread's CPU time is a system call
+        self.at = time.perf_counter()
+        self._cpu_at = time.thread_time()
 
     def stop(self, reason: str) -> None:
         meter = self._meter
@@ -111,7 +114,6 @@ class _Slice:
 
     def run(self, job: Job) -> Outcome:
         engine = self._engine
-        started, cpu_started = time.perf_counter(), time.thread_time()
         run = Run(engine, job)
         execution = Execution(run, job.script, job.version, job.trigger_depth)
         run.root_id = job.root_execution_id or execution.id
@@ -128,8 +130,14 @@ class _Slice:
         finally:
             self._meter = None
         cancelled = result.error is not None and _is_shutdown(engine, run.meter)
-        took = time.perf_counter() - started, time.thread_time() - cpu_started
-        return _outcome(execution, result, cancelled, *took)
+        return _outcome(execution, result, cancelled, *self._take_time())
+
+    def _take_time(self) -> tuple[float, float]:
+        """Return the seconds and those of CPU since the last time."""
+        at, cpu_at = time.perf_counter(), time.thread_time()
+        took = at - self.at, cpu_at - self._cpu_at
+        self.at, self._cpu_at = at, cpu_at
+        return took
 
 
 class _Result(NamedTuple):

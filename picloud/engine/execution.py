@@ -8,30 +8,20 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from uuid_utils.compat import uuid7
 
-from picloud.engine.bridges import LogBridge, QueueBridge, RetryBridge
 from picloud.engine.calling import check_depth, copy_args, resolve
 from picloud.engine.effects import UnitOfWork
 from picloud.engine.events import Event, InvokeEvent
-from picloud.engine.http_bridge import HttpBridge
-from picloud.engine.kv_bridge import KvBridge, SecretsBridge
 from picloud.engine.logs import LogBuffer
-from picloud.engine.sandbox import CompiledScript, Facade, Meter, export_value, run_script
+from picloud.engine.offering import Offering
+from picloud.engine.sandbox import CompiledScript, Meter, export_value, run_script
 from picloud.errors import EngineClosed
 from picloud.payload import encode_payload
-from picloud.sdk import SDK_VERSION
 from picloud.sdk.response import Response
 from picloud.types import ExecutionId, Json, LogLine, NewInvocation
 
 if TYPE_CHECKING:
     from picloud.engine.engine import Engine
     from picloud.engine.job import Job
-
-SDK_MODULE = "picloud.sdk"
-
-
-def respond(body: Json = None, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Make a Response: what the name stands for in a script."""
-    return Response(body, status, headers)
 
 
 class Run:
@@ -40,16 +30,10 @@ class Run:
     __slots__ = (
         "_engine",
         "_logs",
-        "http",
         "job",
-        "kv",
-        "log",
         "meter",
-        "queue",
-        "retry",
         "root_id",
         "scripts",
-        "secrets",
         "unit",
     )
     root_id: ExecutionId
@@ -63,12 +47,6 @@ class Run:
         self.meter.clock = engine.clock
         self.unit = UnitOfWork(engine.settings.max_effects)
         self.scripts: dict[str, CompiledScript] = {job.script.filename: job.script}
-        self.queue = QueueBridge(self)
-        self.retry = RetryBridge(self)
-        self.log = LogBridge(self)
-        self.kv = KvBridge(self)
-        self.secrets = SecretsBridge(self)
-        self.http = HttpBridge(self)
 
     def engine(self) -> Engine:
         """Return the engine.
@@ -106,6 +84,7 @@ class Execution:
     """One script's part of a run: its id, its depth, its context and its names."""
 
     __slots__ = ("depth", "id", "run", "script", "version")
+    run: Run
 
     def __init__(self, run: Run, script: CompiledScript, version: int, depth: int) -> None:
         self.run = run
@@ -116,25 +95,13 @@ class Execution:
 
     def handle(self, event: Event) -> object:
         """Run the script's `handle`; return its value as it is, which only `export` may look at."""
-        run = self.run
-        names: dict[str, object] = {
-            "queue": run.queue,
-            "invoke": self.invoke,
-            "invoke_async": self.invoke_async,
-            "retry": run.retry,
-            "log": run.log,
-            "kv": run.kv,
-            "secrets": run.secrets,
-            "http": run.http,
-            "Response": respond,
-            "SDK_VERSION": SDK_VERSION,
-        }
+        offering = Offering(self)
         return run_script(
             self.script,
-            meter=run.meter,
+            meter=self.run.meter,
             args=(event, Context(self)),
-            names=names,
-            modules={SDK_MODULE: Facade(SDK_MODULE, names)},
+            names=offering.names(self.script.mentions),
+            modules=offering,
         )
 
     def invoke(self, target: str, args: Json = None, *, method: str | None = None) -> Json:

@@ -45,6 +45,29 @@ def test_a_failure_does_not_touch_the_next_job(harness: Harness) -> None:
     assert [[message.payload for message in outcome.messages] for outcome in outcomes] == [["1"], [], ["2"]]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def handle(event, ctx):\n    return None",
+        "from picloud.sdk import queue\n\ndef handle(event, ctx):\n    queue.enqueue('q', event.payload)",
+        "import picloud.sdk as sdk\n\ndef handle(event, ctx):\n    log.info(1)\n    print(sdk.SDK_VERSION)",
+        "def helper(n):\n    return n if n == 0 else helper(n - 1)\n\ndef handle(event, ctx):\n    return helper(3)",
+    ],
+)
+def test_an_execution_leaves_nothing_to_the_garbage_collector(harness: Harness, source: str) -> None:
+    jobs = [harness.job(source, 1) for _ in range(20)]
+    harness.engine.run_slice(jobs, slice_secs=60.0)
+    gc.collect()
+    gc.disable()
+    try:
+        outcomes = harness.engine.run_slice(jobs, slice_secs=60.0)
+        # another thread's leftovers may be among them: far fewer than one for each job
+        assert gc.collect() < len(jobs)
+    finally:
+        gc.enable()
+    assert all(outcome.ok for outcome in outcomes)
+
+
 def test_a_slice_gives_the_rest_back_when_its_time_is_over(harness: Harness) -> None:
     source = """
         def handle(event, ctx):

@@ -7,6 +7,7 @@ import hashlib
 import threading
 import warnings
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from types import CodeType
@@ -46,6 +47,8 @@ class CompiledScript:
     filename: str
     """Unique for name and source: by it a traceback's lines are told to be the author's."""
     code: CodeType = field(repr=False)
+    mentions: frozenset[str] = field(default=frozenset(), repr=False)
+    """Names of the SDK that its code may look up."""
 
 
 def compile_script(source: str, name: str, *, sdk_names: frozenset[str] = SDK_NAMES) -> CompiledScript:
@@ -73,7 +76,8 @@ def _compile_script(source: str, name: str, sdk_names: frozenset[str]) -> Compil
         raise _refusal(name, error.lineno or 0, error.msg, error.offset or 0) from None
     except (RecursionError, MemoryError, ValueError):
         raise _refusal(name, 0, "the source is too complex: split it into smaller functions") from None
-    return CompiledScript(name, source, digest, filename, _module_code(code))
+    module = _module_code(code)
+    return CompiledScript(name, source, digest, filename, module, sdk_names.intersection(_names_of(module)))
 
 
 def _compile(tree: ast.Module, filename: str) -> CodeType:
@@ -204,6 +208,14 @@ def _module_code(code: CodeType) -> CodeType:
     (module,) = [c for c in maker.co_consts if isinstance(c, CodeType) and c.co_name == MODULE]
     assert module.co_freevars == (FLAG,)
     return _named_from(module, f"{module.co_qualname}.<locals>.")
+
+
+def _names_of(code: CodeType) -> Iterator[str]:
+    """Yield all names of globals and attributes in the code."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names_of(inner)
 
 
 def _named_from(code: CodeType, prefix: str) -> CodeType:

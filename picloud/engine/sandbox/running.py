@@ -27,6 +27,7 @@ def run_script(
     Raises: what the author's code raises, BudgetExceeded, EntryMissing.
     """
     scope = new_globals(names or {}, modules or {})
+    meter.keep(scope)
     # set at the execution's end, not here: the text of an error may still run the script's own __str__
     FunctionType(compiled.code, scope, closure=(meter.new_cell(),))()
     function = scope.get(entry)
