@@ -18,7 +18,7 @@ select c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypm
   from pg_class c
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
- where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+ where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
  order by c.relname, a.attnum
 """
 CONSTRAINTS = """
