@@ -13,6 +13,7 @@ import trio
 
 from picloud.actors import runtime
 from picloud.actors.consumer import Consumer
+from picloud.actors.cron import Cron, CronConfig
 from picloud.actors.database import Database
 from picloud.actors.handling import MessageHandling
 from picloud.actors.lane import ConsumerConfig
@@ -22,12 +23,13 @@ from picloud.actors.pulse import Guard, Pulse, PulseConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
 from picloud.actors.roster import Roster, RosterConfig, name_consumer
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
-from picloud.actors.stores import PoolOutboxStore, PoolQueueStore
+from picloud.actors.stores import PoolCronStore, PoolOutboxStore, PoolQueueStore
 from picloud.actors.tree_text import render_tree
 from picloud.actors.wakes import QueueKey, QueueWakes
 from picloud.actors.wakeup import Wakeup, WakeupConfig
 from picloud.config import Settings
 from picloud.db.connection import Connection
+from picloud.db.cron_fires import Fired
 from picloud.db.http_triggers import StoredRoute, list_routes
 from picloud.db.messages import DueQueue, ReclaimedQueue, Sent, list_due_queues, reclaim_messages
 from picloud.db.pool import Pool
@@ -223,6 +225,13 @@ def _services(parts: Parts) -> Supervisor:
         on_sent=partial(wake_for_sent, parts.wakes),
         on_outcomes=parts.on_outcomes,
     )
+    cron = Cron(
+        PoolCronStore(parts.pool),
+        # a trigger that was made or changed may be due sooner than the one it sleeps for
+        parts.wakes.watch("triggers"),
+        CronConfig(),
+        on_fired=partial(_wake_fired, parts.wakes),
+    )
     pulse = Pulse(parts.hang_guard, PulseConfig())
     return Supervisor(
         "services",
@@ -231,6 +240,7 @@ def _services(parts: Parts) -> Supervisor:
             ChildSpec("library", parts.library.run),
             ChildSpec("reclaim", reclaim.run),
             ChildSpec("outbox", outbox.run, shutdown=parts.settings.drain_secs),
+            ChildSpec("cron", cron.run),
         ],
     )
 
@@ -333,3 +343,10 @@ async def _reclaim(pool: Pool, limit: int) -> list[ReclaimedQueue]:
 
 def _wake_released(wakes: QueueWakes, queue: ReclaimedQueue) -> None:
     wakes.sent(QueueKey(queue.app_id, queue.queue_name), 0.0)
+
+
+def _wake_fired(wakes: QueueWakes, fired: Fired) -> None:
+    if fired.deliveries:
+        wakes.changed("outbox")
+    for one in fired.sent:
+        wake_for_sent(wakes, one.app_id, one.messages, one.sent)

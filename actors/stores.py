@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from picloud.actors.settling import Verdict
+from picloud.db.cron_fires import Fired, find_next_due, fire_due, prune_fires
 from picloud.db.messages import (
     LowWater,
     Pulled,
@@ -27,7 +28,7 @@ from picloud.db.pool import Pool
 from picloud.db.queue_rules import pull_by_rules
 from picloud.db.triggers import touch_queue_trigger
 from picloud.db.units import Committed, Unit, commit_units, finish_delivery
-from picloud.types import ClaimToken, Effects, MessageId, QueueTrigger
+from picloud.types import ClaimToken, Effects, MessageId, QueueTrigger, TriggerId
 
 
 class PoolOutboxStore:
@@ -67,6 +68,30 @@ class PoolOutboxStore:
         """Give back what died with its node."""
         async with self._pool.connection() as conn:
             return await reclaim_deliveries(conn, timeout_secs=timeout_secs, limit=limit)
+
+
+class PoolCronStore:
+    """The statements of cron triggers."""
+
+    __slots__ = ("_pool",)
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def fire(self, limit: int, except_ids: Collection[TriggerId]) -> Fired:
+        """Fire a batch of what is due, in one transaction."""
+        async with self._pool.connection() as conn:
+            return await fire_due(conn, limit=limit, except_ids=except_ids)
+
+    async def next_due(self, except_ids: Collection[TriggerId]) -> float | None:
+        """Return in how many seconds something is due."""
+        async with self._pool.connection() as conn:
+            return await find_next_due(conn, except_ids=except_ids)
+
+    async def prune(self, older_than: float, limit: int) -> int:
+        """Forget a batch of what was fired for long ago."""
+        async with self._pool.connection() as conn:
+            return await prune_fires(conn, older_than=older_than, limit=limit)
 
 
 class PoolQueueStore:

@@ -16,7 +16,7 @@ from picloud.types import AppId, DeadLetterId, DeadLetterReason, Json, MessageId
 
 _sql = load("dead_letters")
 
-REPLAYABLE = frozenset({"queue", "invoke"})
+REPLAYABLE = frozenset({"queue", "invoke", "cron"})
 """Sources of dead letters that can be tried again."""
 
 

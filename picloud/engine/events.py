@@ -94,7 +94,9 @@ class CronEvent(Event):
     """A schedule is due."""
 
     scheduled_for: datetime
+    """As the clock of the trigger's time zone shows it, with its offset."""
     payload: Json
+    """Of the trigger."""
 
     source: ClassVar[str] = "cron"
 

@@ -29,10 +29,10 @@ delete from dead_letters
                limit %(limit)s for update skip locked);
 
 -- name: list_replayable
--- The oldest unresolved dead letters that came from a queue or an invoke_async; locked, so that two replays never take
--- the same one.
+-- The oldest unresolved dead letters that came from a queue, an invoke_async or a schedule; locked, so that two replays
+-- never take the same one.
 select id, queue_name, source from dead_letters
- where app_id = %(app_id)s and resolved_at is null and source in ('queue', 'invoke')
+ where app_id = %(app_id)s and resolved_at is null and source in ('queue', 'invoke', 'cron')
    and (%(id)s::uuid is null or id = %(id)s::uuid)
    and (%(queue_name)s::text is null or queue_name = %(queue_name)s::text)
  order by id
@@ -40,17 +40,21 @@ select id, queue_name, source from dead_letters
  for update skip locked;
 
 -- name: replay_invocations
--- Have scripts run once more for dead letters of invoke_async.
+-- Have scripts run once more for dead letters of invoke_async and of schedules.
 with resolved as (
   update dead_letters d
      set resolved_at = now(), resolution = 'replayed', replay_message_id = r.delivery_id
     from unnest(%(ids)s::uuid[], %(delivery_ids)s::uuid[]) as r(id, delivery_id)
    where d.app_id = %(app_id)s and d.id = r.id and d.resolved_at is null
-  returning d.app_id, d.script_name, d.event, d.trigger_depth, d.root_execution_id, r.delivery_id
+  returning d.app_id, d.source, d.trigger_id, d.script_name, d.event, d.trigger_depth, d.root_execution_id,
+            r.delivery_id
 )
-insert into outbox (id, app_id, source_kind, script_id, event, max_attempts, trigger_depth, root_execution_id)
-select r.delivery_id, r.app_id, 'invoke', s.id, r.event, 1, r.trigger_depth, r.root_execution_id
+insert into outbox (id, app_id, source_kind, trigger_id, script_id, event, max_attempts, trigger_depth,
+                    root_execution_id)
+select r.delivery_id, r.app_id, r.source, r.trigger_id, s.id, r.event, coalesce(t.retry_max_attempts, 1),
+       r.trigger_depth, r.root_execution_id
   from resolved r
+  left join triggers t on t.id = r.trigger_id
   left join scripts s on s.app_id = r.app_id and s.name = r.script_name;
 
 -- name: replay_dead_letters
