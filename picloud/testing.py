@@ -13,11 +13,14 @@ The code runs in the same sandbox as on a node; queues, keys and secrets are pla
 from __future__ import annotations
 
 import json
+import mimetypes
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -28,6 +31,7 @@ from uuid_utils.compat import uuid7
 from picloud.engine import (
     CronEvent,
     DeadLetterEvent,
+    EmailEvent,
     Engine,
     EngineSettings,
     Event,
@@ -39,8 +43,10 @@ from picloud.engine import (
 )
 from picloud.engine.http_client import HttpRequest, HttpRules
 from picloud.key_values import apply_write
+from picloud.mail_event import make_event
+from picloud.mail_parsing import parse_mail
 from picloud.manifest import HttpTriggerSpec, Manifest, load_manifest
-from picloud.payload import encode_payload
+from picloud.payload import MAX_PAYLOAD_BYTES, encode_payload
 from picloud.routes import RouteTable, parse_pattern
 from picloud.sdk.http import HttpResponse
 from picloud.sdk.response import Response
@@ -261,6 +267,36 @@ def invoke_event(args: Json, *, caller: str = "test") -> InvokeEvent:
 def cron_event(scheduled_for: datetime, payload: Json = None) -> CronEvent:
     """Return a tick of a schedule."""
     return CronEvent(scheduled_for, payload)
+
+
+def email_event(
+    text: str = "",
+    *,
+    subject: str = "",
+    sender: str = "ann@example.com",
+    recipient: str = "test@test",
+    html: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    attachments: Mapping[str, bytes] | None = None,
+) -> EmailEvent:
+    """Return a mail; `attachments` are files by name. It is written and read again, as if it had been sent."""
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = sender, recipient, subject
+    for name, value in (headers or {}).items():
+        mail[name] = value
+    mail.set_content(text)
+    if html is not None:
+        mail.add_alternative(html, subtype="html")
+    for name, data in (attachments or {}).items():
+        main, _, sub = (mimetypes.guess_type(name)[0] or "application/octet-stream").partition("/")
+        mail.add_attachment(data, maintype=main, subtype=sub, filename=name)
+    return received_email(mail.as_bytes(), sender=sender, recipient=recipient)
+
+
+def received_email(raw: bytes, *, sender: str = "ann@example.com", recipient: str = "test@test") -> EmailEvent:
+    """Return the mail in a .eml file, as it would arrive."""
+    event = make_event(parse_mail(raw), envelope_from=parseaddr(sender)[1], max_bytes=MAX_PAYLOAD_BYTES)
+    return EmailEvent.of({**event, "recipient": recipient})
 
 
 def dead_letter_event(original: Json, error: Json = None, *, attempts: int = 3) -> DeadLetterEvent:

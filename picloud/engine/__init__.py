@@ -6,7 +6,7 @@ what went wrong in the author's terms; `sandbox` compiles and runs the code.
 """
 
 from picloud.engine.engine import Engine
-from picloud.engine.events import CronEvent, DeadLetterEvent, Event, HttpEvent, InvokeEvent, QueueEvent
+from picloud.engine.events import CronEvent, DeadLetterEvent, EmailEvent, Event, HttpEvent, InvokeEvent, QueueEvent
 from picloud.engine.job import Job, Outcome
 from picloud.engine.sandbox import CompiledScript
 from picloud.engine.settings import EngineSettings
@@ -17,6 +17,7 @@ __all__ = [
     "CompiledScript",
     "CronEvent",
     "DeadLetterEvent",
+    "EmailEvent",
     "EmptyWorld",
     "Engine",
     "EngineSettings",

@@ -31,6 +31,13 @@ _DEFAULTS: dict[str, Callable[[], Json]] = {
     "dead_letter_id": lambda: str(uuid7()),
     "original": dict,
     "attempts": lambda: 1,
+    "recipient": lambda: "local@local",
+    "sender": lambda: "local@localhost",
+    "envelope_from": lambda: "local@localhost",
+    "to": lambda: ["local@local"],
+    "subject": lambda: "",
+    "attachments": list,
+    "truncated": lambda: False,
 }
 """Values of the fields that were left out; every other field is null."""
 
@@ -38,15 +45,18 @@ _TYPES: dict[str, type] = {
     **dict.fromkeys(("queue", "message_id", "caller", "method", "path", "dead_letter_id"), str),
     **dict.fromkeys(("attempt", "max_attempts", "attempts"), int),
     **dict.fromkeys(("params", "query", "headers", "original"), dict),
+    **dict.fromkeys(("recipient", "sender", "envelope_from", "subject"), str),
+    **dict.fromkeys(("to", "attachments"), list),
+    "truncated": bool,
 }
-_WORDS = {str: "text", int: "a whole number", dict: "an object"}
+_WORDS = {str: "text", int: "a whole number", dict: "an object", list: "a list", bool: "true or false"}
 
 
 def event_from_json(value: Json) -> Event:
     """Return the event that a JSON value stands for.
 
-    An object whose `source` is queue, http, invoke, cron or dead_letter gives the fields of that kind of event; any
-    other value is the payload of a queue's message.
+    An object whose `source` is queue, http, invoke, cron, dead_letter or email gives the fields of that kind of event;
+    any other value is the payload of a queue's message. A mail's `from` is its `sender`.
     Raises: InvalidInput that names the field.
     """
     source = value.get("source") if isinstance(value, dict) else None
@@ -56,6 +66,8 @@ def event_from_json(value: Json) -> Event:
     kind = EVENTS[source]
     if given.get("op") == getattr(kind, "op", None):
         given.pop("op", None)
+    if source == "email" and "from" in given:
+        given["sender"] = given.pop("from")
     return _make(kind, given)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
 
+from picloud.sdk.mail import EmailEvent as SdkEmailEvent
 from picloud.types import Json
 
 E = TypeVar("E", bound="Event")
@@ -115,7 +116,24 @@ class DeadLetterEvent(Event):
     source: ClassVar[str] = "dead_letter"
 
 
+class EmailEvent(SdkEmailEvent, Event):
+    """A mail arrived for an address of the app."""
+
+    __slots__ = ()
+    source: ClassVar[str] = "email"
+    names: ClassVar[frozenset[str]] = frozenset({*(field.name for field in fields(SdkEmailEvent)), "source", "from"})
+    _sandbox_attrs_: ClassVar[frozenset[str]] = names | {"get"}
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Json]) -> EmailEvent:
+        """Return what a row of the outbox stands for."""
+        return cls(sender=stored["from"], **{name: value for name, value in stored.items() if name != "from"})
+
+
+# no attribute can be written that way, but a subscript can
+setattr(EmailEvent, "from", property(lambda event: event.sender))
+
 EVENTS: dict[str, type[Event]] = {
-    cls.source: cls for cls in (QueueEvent, InvokeEvent, HttpEvent, CronEvent, DeadLetterEvent)
+    cls.source: cls for cls in (QueueEvent, InvokeEvent, HttpEvent, CronEvent, DeadLetterEvent, EmailEvent)
 }
 """Event classes by their `source`."""

@@ -24,6 +24,9 @@ def respond(body: Json = None, status: int = 200, headers: dict[str, str] | None
     return Response(body, status, headers)
 
 
+_EMAIL_EVENT: Final = Facade("EmailEvent", {})
+"""For annotations, which the sandbox does not look at: a name that can be imported."""
+
 _MAKERS: Final[Mapping[str, Callable[[Execution], object]]] = {
     "queue": lambda execution: QueueBridge(execution.run),
     "invoke": lambda execution: execution.invoke,
@@ -35,6 +38,7 @@ _MAKERS: Final[Mapping[str, Callable[[Execution], object]]] = {
     "http": lambda execution: HttpBridge(execution.run),
     "Response": lambda execution: respond,
     "SDK_VERSION": lambda execution: SDK_VERSION,
+    "EmailEvent": lambda execution: _EMAIL_EVENT,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from picloud.engine.events import CronEvent, DeadLetterEvent, Event, InvokeEvent
+from picloud.engine.events import CronEvent, DeadLetterEvent, EmailEvent, Event, InvokeEvent
 from picloud.errors import InvalidInput
 from picloud.types import Json
 
@@ -46,5 +46,10 @@ def _build_cron(stored: Mapping[str, Json]) -> Event:
     return CronEvent(datetime.fromisoformat(stored["scheduled_for"]), stored.get("payload"))
 
 
-BUILDERS: dict[str, Build] = {"invoke": _build_invoke, "dead_letter": _build_dead_letter, "cron": _build_cron}
+BUILDERS: dict[str, Build] = {
+    "invoke": _build_invoke,
+    "dead_letter": _build_dead_letter,
+    "cron": _build_cron,
+    "email": EmailEvent.of,
+}
 """By `outbox.source_kind`; each kind of trigger that goes through the outbox has one."""

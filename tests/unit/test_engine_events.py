@@ -9,9 +9,20 @@ from uuid import UUID, uuid4
 import pytest
 from engine_harness import Harness, open_harness, queue_event
 
-from picloud.engine import CronEvent, DeadLetterEvent, HttpEvent, InvokeEvent, QueueEvent
+from picloud.engine import (
+    CronEvent,
+    DeadLetterEvent,
+    EmailEvent,
+    HttpEvent,
+    InvokeEvent,
+    QueueEvent,
+    build_event,
+)
 from picloud.engine.event_forms import event_from_json
 from picloud.errors import InvalidInput
+from picloud.mail_event import make_event
+from picloud.mail_parsing import parse_mail
+from picloud.testing import email_event
 from picloud.types import ExecutionId
 
 
@@ -186,3 +197,46 @@ def test_the_payload_of_an_event_belongs_to_the_handler() -> None:
             "def handle(event, ctx):\n    event.payload['a'].append(2)\n    return event.payload", payload
         )
     assert queue_event(payload).payload == {"a": [1, 2]}
+
+
+def test_a_mail_is_read_with_its_sender_under_both_names(harness: Harness) -> None:
+    event = email_event("hi", subject="Order 7", sender="Ann <ann@example.com>", attachments={"a.csv": b"1,2"})
+    value = harness.value(
+        """
+        from picloud.sdk import EmailEvent
+
+        def handle(event: EmailEvent, ctx):
+            (file,) = event.attachments
+            return [event.source, event.sender, event["from"], event.get("from"), event.subject, event.text,
+                    event.html, event.headers["to"], file["name"], file["type"], file["content"], event.truncated]
+        """,
+        event=event,
+    )
+    assert value == [
+        *("email", "ann@example.com", "ann@example.com", "ann@example.com", "Order 7", "hi\n", None, "test@test"),
+        *("a.csv", "text/csv", "MSwy", False),
+    ]  # fmt: skip
+
+
+def test_the_name_of_an_event_is_for_annotations_only(harness: Harness) -> None:
+    assert "TypeError" in harness.failure("def handle(event, ctx):\n    return EmailEvent(1)")
+
+
+def test_a_mail_written_by_hand_has_its_fields(harness: Harness) -> None:
+    event = event_from_json({"source": "email", "from": "a@b", "text": "hi"})
+    assert isinstance(event, EmailEvent)
+    assert (event.sender, event.text, event.attachments, event.truncated) == ("a@b", "hi", [], False)
+    with pytest.raises(InvalidInput, match=r"event\.subject: must be text"):
+        event_from_json({"source": "email", "subject": 1})
+    with pytest.raises(InvalidInput, match=r"event\.subjcet: unknown field \(did you mean 'subject'\?\)"):
+        event_from_json({"source": "email", "subjcet": "x"})
+
+
+def test_a_mail_in_the_outbox_is_built_or_refused() -> None:
+    stored = {**make_event(parse_mail(b"From: a@b\r\n\r\nhi"), envelope_from="", max_bytes=10_000), "recipient": "x@y"}
+    event = build_event("email", stored)
+    assert isinstance(event, EmailEvent)
+    assert (event.sender, event.recipient, event.text) == ("a@b", "x@y", "hi")
+    for broken in ({**stored, "more": 1}, {name: stored[name] for name in ("from", "to")}, {}):
+        with pytest.raises(InvalidInput, match="the email event is broken"):
+            build_event("email", broken)

@@ -31,7 +31,9 @@ from picloud.errors import ScriptInvalid
 from picloud.types import Fault
 
 SDK_MODULE: Final = "picloud.sdk"
-SDK_NAMES: Final = frozenset("queue invoke invoke_async retry log kv secrets http Response SDK_VERSION".split())
+SDK_NAMES: Final = frozenset(
+    "queue invoke invoke_async retry log kv secrets http Response SDK_VERSION EmailEvent".split()
+)
 _WITH_USE: Final = frozenset([ast.Name, ast.Attribute, ast.Subscript, ast.Starred, ast.List, ast.Tuple])
 _one_at_a_time: Final = threading.Lock()
 _MAX_LITERAL_BITS: Final = 64 * 1024
