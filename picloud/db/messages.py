@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from uuid import UUID
 
 from psycopg.rows import class_row
 
+from picloud.db.arrays import MessageColumns, number_array, text_array, uuid_array
 from picloud.db.connection import Connection
 from picloud.db.sqlfile import load
 from picloud.errors import MessageNotFound
@@ -23,6 +25,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATE_COMMITS = timedelta(seconds=2)
 PRIORITIES = tuple(range(9, -1, -1))
 """Priority levels, highest first: the pull probes each, since one scan over all walks every delayed row."""
+PRIORITY_LEVELS = number_array(PRIORITIES)
 
 
 class Sent(NamedTuple):
@@ -35,8 +38,7 @@ class Sent(NamedTuple):
     """Seconds until it may be delivered, by the database's clock; None when it is not new."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """A message that a handler sent; it exists only if the acknowledgement of `cause` holds its lease."""
 
     cause: MessageId
@@ -127,9 +129,10 @@ async def insert_messages(conn: Connection, app_id: AppId, messages: Sequence[Ne
     """
     if not messages:
         return []
-    if len(messages) > 1 and _are_alike(messages):
-        return await _insert_alike(conn, app_id, messages)
-    cur = await conn.execute(_sql.insert_messages, {"app_id": app_id, **_columns(messages)})
+    columns = MessageColumns.of(messages)
+    if len(messages) > 1 and columns.are_alike:
+        return await _insert_alike(conn, app_id, messages[0], columns)
+    cur = await conn.execute(_sql.insert_messages, {"app_id": app_id, **columns.literals()})
     sent = []
     for (message_id, is_new, due_in), message in zip(await cur.fetchall(), messages, strict=True):
         if message_id is None:
@@ -138,31 +141,7 @@ async def insert_messages(conn: Connection, app_id: AppId, messages: Sequence[Ne
     return sent
 
 
-def _are_alike(messages: Sequence[NewMessage]) -> bool:
-    """Return whether messages differ in nothing but id and payload, and have no key."""
-    first = messages[0]
-    if first.dedup_key is not None or first.group_key is not None or first.deliver_after is not None:
-        return False
-    shared = _shared(first)
-    return all(_shared(message) == shared for message in messages)
-
-
-def _shared(message: NewMessage) -> tuple[object, ...]:
-    return (
-        message.queue_name,
-        message.delay,
-        message.deliver_after,
-        message.priority,
-        message.max_attempts,
-        message.dedup_key,
-        message.group_key,
-        message.trigger_depth,
-        message.root_execution_id,
-    )
-
-
-async def _insert_alike(conn: Connection, app_id: AppId, messages: Sequence[NewMessage]) -> list[Sent]:
-    first = messages[0]
+async def _insert_alike(conn: Connection, app_id: AppId, first: NewMessage, columns: MessageColumns) -> list[Sent]:
     await conn.execute(
         _sql.insert_alike_messages,
         {
@@ -173,11 +152,11 @@ async def _insert_alike(conn: Connection, app_id: AppId, messages: Sequence[NewM
             "max_attempts": first.max_attempts,
             "trigger_depth": first.trigger_depth,
             "root_execution_id": first.root_execution_id,
-            "ids": [message.id for message in messages],
-            "payloads": [message.payload for message in messages],
+            "ids": uuid_array(columns.ids),
+            "payloads": text_array(columns.payloads),
         },
     )
-    return [Sent(message.id, True, first.delay) for message in messages]
+    return [Sent(message_id, True, first.delay) for message_id in columns.ids]
 
 
 async def pull_messages(
@@ -198,14 +177,16 @@ async def pull_messages(
     parameters: dict[str, Any] = {
         "app_id": app_id,
         "queue_name": queue_name,
-        "ack_ids": list(settle.done),
+        "ack_ids": uuid_array(settle.done),
         "ack_token": settle.token,
         "claim_token": claim_token,
         "limit": limit,
-        "priority_levels": list(PRIORITIES),
+        "priority_levels": PRIORITY_LEVELS,
         "low_waters": low_water.marks,
-        "causes": [effect.cause for effect in effects],
-        **_columns([effect.message for effect in effects]),
+        # a claim alone need not wait for the disk: where it is lost, the message is ready again
+        "is_durable": bool(settle.done),
+        "causes": uuid_array([effect.cause for effect in effects]),
+        **MessageColumns.of([effect.message for effect in effects]).literals(),
     }
     cur = await conn.execute(_sql.pull_messages, parameters)
     rows = await cur.fetchall()
@@ -214,7 +195,10 @@ async def pull_messages(
         return Pulled([], acked, paused)
     # `returning` promises no order
     rows.sort(key=_ready_order)
-    return Pulled([Message(row[0], queue_name, *row[1:5], *row[5:9]) for row in rows], acked)
+    payloads = json.loads(f"[{','.join([row[1] for row in rows])}]")
+    return Pulled(
+        [Message(row[0], queue_name, payload, *row[2:9]) for row, payload in zip(rows, payloads, strict=True)], acked
+    )
 
 
 def _ready_order(row: Sequence[Any]) -> tuple[int, datetime, UUID]:
@@ -374,19 +358,3 @@ async def _find_dedup_id(conn: Connection, app_id: AppId, message: NewMessage) -
     )
     row = await cur.fetchone()
     return row[0] if row else None
-
-
-def _columns(messages: Sequence[NewMessage]) -> dict[str, list[Any]]:
-    return {
-        "ids": [m.id for m in messages],
-        "queue_names": [m.queue_name for m in messages],
-        "payloads": [m.payload for m in messages],
-        "delays": [m.delay for m in messages],
-        "deliver_afters": [m.deliver_after for m in messages],
-        "priorities": [m.priority for m in messages],
-        "max_attempts": [m.max_attempts for m in messages],
-        "dedup_keys": [m.dedup_key for m in messages],
-        "group_keys": [m.group_key for m in messages],
-        "trigger_depths": [m.trigger_depth for m in messages],
-        "root_execution_ids": [m.root_execution_id for m in messages],
-    }

@@ -34,9 +34,9 @@ with new as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id)
   select n.id, %(app_id)s, n.queue_name, n.payload::jsonb,
-         coalesce(n.deliver_after, now() + make_interval(secs => n.delay)), n.priority,
+         coalesce(n.deliver_after, now() + make_interval(secs => coalesce(n.delay, 0))), coalesce(n.priority, 0),
          coalesce(n.max_attempts, c.retry_max_attempts, 3), n.dedup_key,
-         case when o.queue_name is null then n.group_key else '' end, n.trigger_depth, n.root_execution_id
+         case when o.queue_name is null then n.group_key else '' end, coalesce(n.trigger_depth, 0), n.root_execution_id
     from new n
     left join consumers c using (queue_name)
     left join ordered o using (queue_name)
@@ -120,9 +120,9 @@ with acked as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id)
   select e.id, %(app_id)s, e.queue_name, e.payload::jsonb,
-         coalesce(e.deliver_after, now() + make_interval(secs => e.delay)), e.priority,
+         coalesce(e.deliver_after, now() + make_interval(secs => coalesce(e.delay, 0))), coalesce(e.priority, 0),
          coalesce(e.max_attempts, c.retry_max_attempts, 3), e.dedup_key,
-         case when o.queue_name is null then e.group_key else '' end, e.trigger_depth, e.root_execution_id
+         case when o.queue_name is null then e.group_key else '' end, coalesce(e.trigger_depth, 0), e.root_execution_id
     from effects e
     left join consumers c using (queue_name)
     left join ordered o using (queue_name)
@@ -154,12 +154,13 @@ with acked as (
          for update skip locked
          limit %(limit)s) m
       limit %(limit)s))
-  returning q.id, q.payload, q.attempt, q.max_attempts, q.priority, q.enqueued_at, q.deliver_after,
+  returning q.id, q.payload::text as payload, q.attempt, q.max_attempts, q.priority, q.enqueued_at, q.deliver_after,
             q.trigger_depth, q.root_execution_id
 )
 select c.id, c.payload, c.attempt, c.max_attempts, c.priority, c.enqueued_at, c.deliver_after,
        c.trigger_depth, c.root_execution_id, a.acked, a.paused
-  from (select (select count(*)::int from acked) as acked, (select is_on from pause) as paused) a
+  from (select (select count(*)::int from acked) as acked, (select is_on from pause) as paused,
+               case when not %(is_durable)s then set_config('synchronous_commit', 'off', true) end) a
   left join claimed c on true;
 
 -- name: hold_messages

@@ -65,9 +65,11 @@ class Watchdog:
                     self._changed.wait()
                 if self._closed:
                     return
+            # first: what has just woken this thread wants the interpreter for itself, and most runs are shorter
+            time.sleep(self.period)
+            with self._changed:
                 seats = list(self._seats)
             self._look(seats)
-            time.sleep(self.period)
 
     def _look(self, seats: list[Seat]) -> None:
         rss_bytes = resident_bytes()
