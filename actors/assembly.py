@@ -22,6 +22,7 @@ from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.pulse import Guard, Pulse, PulseConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
 from picloud.actors.roster import Roster, RosterConfig, name_consumer
+from picloud.actors.running import Running, RunningConfig
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
 from picloud.actors.stores import PoolCronStore, PoolOutboxStore, PoolQueueStore
 from picloud.actors.tree_text import render_tree
@@ -33,6 +34,7 @@ from picloud.db.cron_fires import Fired
 from picloud.db.http_triggers import StoredRoute, list_routes
 from picloud.db.messages import DueQueue, ReclaimedQueue, Sent, list_due_queues, reclaim_messages
 from picloud.db.pool import Pool
+from picloud.db.running import CancelWish, OwnExecution, publish_running
 from picloud.db.scripts import ScriptHead, list_script_heads, load_scripts
 from picloud.db.triggers import fingerprint_queue_triggers, list_queue_triggers
 from picloud.engine import Engine, Outcome
@@ -233,12 +235,19 @@ def _services(parts: Parts) -> Supervisor:
         on_fired=partial(_wake_fired, parts.wakes),
     )
     pulse = Pulse(parts.hang_guard, PulseConfig())
+    running = Running(
+        parts.engine,
+        partial(_publish_running, parts.pool, parts.node_id),
+        parts.wakes.watch("cancels"),
+        RunningConfig(),
+    )
     return Supervisor(
         "services",
         [
             ChildSpec("pulse", pulse.run),
             ChildSpec("library", parts.library.run),
             ChildSpec("reclaim", reclaim.run),
+            ChildSpec("running", running.run),
             ChildSpec("outbox", outbox.run, shutdown=parts.settings.drain_secs),
             ChildSpec("cron", cron.run),
         ],
@@ -329,6 +338,11 @@ async def _load_scripts(pool: Pool, ids: Sequence[ScriptId]) -> list[Script]:
 async def _list_routes(pool: Pool) -> list[StoredRoute]:
     async with pool.connection() as conn:
         return await list_routes(conn)
+
+
+async def _publish_running(pool: Pool, node_id: UUID, running: Sequence[OwnExecution]) -> list[CancelWish]:
+    async with pool.connection() as conn:
+        return await publish_running(conn, node_id, running)
 
 
 async def _list_due(pool: Pool) -> list[DueQueue]:

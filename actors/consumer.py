@@ -117,7 +117,7 @@ class Consumer:
 
     def gave_up(self, verdict: Verdict) -> None:
         """Count failures, and set timers for those tried again."""
-        self.failed += len(verdict.retry_ms) + len(verdict.dead)
+        self.failed += len(verdict.retry_ms) + len(verdict.dead) + len(verdict.discarded)
         self.dead_lettered += len(verdict.dead)
         if verdict.dead:
             self._on_outbox()

@@ -33,11 +33,13 @@ class Verdict:
     retry_ms: list[tuple[MessageId, float]] = field(default_factory=list)
     dead: list[tuple[MessageId, str]] = field(default_factory=list)
     untried: list[MessageId] = field(default_factory=list)
+    discarded: list[tuple[MessageId, str, str]] = field(default_factory=list)
+    """Messages whose executions were cancelled for good: error and who wanted it."""
 
     @property
     def has_failures(self) -> bool:
-        """Whether a message is to be tried again, buried or released."""
-        return bool(self.retry_ms or self.dead or self.untried)
+        """Whether a message is to be tried again, buried, released or discarded."""
+        return bool(self.retry_ms or self.dead or self.untried or self.discarded)
 
     @property
     def settlement(self) -> Settlement:
@@ -49,7 +51,7 @@ def judge(trigger: QueueTrigger, batch: Batch, outcomes: Sequence[Outcome]) -> V
     """Decide over the first `len(outcomes)` messages of `batch`; each outcome belongs to the message at its place.
 
     ok → done, with its effects. Raised → tried again after a backoff, or dead when no attempt is left. Cancelled by a
-    shutdown → untried: it does not count as an attempt.
+    shutdown → untried: it does not count as an attempt. Cancelled by somebody → raised, or discarded as asked.
     """
     verdict = Verdict(batch.token)
     for message, outcome in zip(batch.messages, outcomes, strict=False):
@@ -61,7 +63,11 @@ def judge(trigger: QueueTrigger, batch: Batch, outcomes: Sequence[Outcome]) -> V
         elif outcome.cancelled:
             verdict.untried.append(message.id)
         else:
-            _fail(verdict, trigger, message, outcome.error or ScriptError("Error", "the handler failed"))
+            error = outcome.error or ScriptError("Error", "the handler failed")
+            if outcome.discarded_by is not None:
+                verdict.discarded.append((message.id, json.dumps(error_json(error)), outcome.discarded_by))
+            else:
+                _fail(verdict, trigger, message, error)
     return verdict
 
 

@@ -125,7 +125,7 @@ class PoolQueueStore:
             return await commit_units(conn, self._trigger.app_id, token, units)
 
     async def give_up(self, verdict: Verdict) -> None:
-        """Nack, dead-letter and release what did not succeed."""
+        """Nack, dead-letter, discard and release what did not succeed."""
         async with self._pool.connection() as conn:
             if verdict.retry_ms:
                 await nack_messages(conn, verdict.token, verdict.retry_ms)
@@ -136,6 +136,15 @@ class PoolQueueStore:
                     verdict.dead,
                     trigger_id=self._trigger.id,
                     script_name=self._trigger.script_name,
+                )
+            for message_id, error, by in verdict.discarded:
+                await dead_letter_messages(
+                    conn,
+                    verdict.token,
+                    [(message_id, error)],
+                    trigger_id=self._trigger.id,
+                    script_name=self._trigger.script_name,
+                    discarded_by=by,
                 )
             if verdict.untried:
                 await release_messages(conn, verdict.token, verdict.untried)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import trio
-from quart import request
+from quart import g, request
 from quart.wrappers import Request
 
 from picloud.db.pool import Pool
@@ -29,33 +29,36 @@ class TokenCheck:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._seen: dict[bytes, float] = {}
-        """When each hash was last found in the database, by Trio's clock."""
+        self._seen: dict[bytes, tuple[float, str]] = {}
+        """When each hash was last found in the database, by Trio's clock, and under which name."""
 
-    async def check(self, token: str) -> None:
-        """Let a valid token pass. Raises: Unauthorized, DatabaseUnavailable."""
+    async def check(self, token: str) -> str:
+        """Let a valid token pass; return its name. Raises: Unauthorized, DatabaseUnavailable."""
         if not token.startswith(PREFIX) or len(token) > MAX_TOKEN_LENGTH:
             raise Unauthorized(f"this is not a token of picloud: they start with '{PREFIX}'")
         digest = hash_token(token)
-        age = trio.current_time() - self._seen.get(digest, float("-inf"))
+        at, name = self._seen.get(digest, (float("-inf"), ""))
+        age = trio.current_time() - at
         if age < FRESH_SECS or (age < OUTAGE_SECS and self._pool.statistics().degraded_since is not None):
-            return
+            return name
         try:
-            await self._look_up(token, digest)
+            return await self._look_up(token, digest)
         except DatabaseUnavailable:
             if age >= OUTAGE_SECS:
                 raise
+            return name
 
-    async def _look_up(self, token: str, digest: bytes) -> None:
+    async def _look_up(self, token: str, digest: bytes) -> str:
         try:
             async with self._pool.connection() as conn:
-                await check_token(conn, token)
+                name = await check_token(conn, token)
         except Unauthorized:
             self._seen.pop(digest, None)
             raise
         if len(self._seen) >= MAX_REMEMBERED:
             self._seen.clear()
-        self._seen[digest] = trio.current_time()
+        self._seen[digest] = (trio.current_time(), name)
+        return name
 
 
 async def check_request(tokens: TokenCheck) -> None:
@@ -66,10 +69,16 @@ async def check_request(tokens: TokenCheck) -> None:
     if request.path.startswith(OPEN_PREFIX):
         return
     if request.path not in OPEN_PATHS and (request.path.startswith("/api/") or request.routing_exception is None):
-        await tokens.check(read_token(request))
+        g.caller = await tokens.check(read_token(request))
     for part in (request.view_args or {}).values():
         if not is_storable(str(part)):
             raise NotFound("no such thing: the path holds characters that no name has")
+
+
+def caller() -> str:
+    """Return the name of the token of the request being handled; only where one is asked for."""
+    name: str = g.caller
+    return name
 
 
 def read_token(call: Request) -> str:

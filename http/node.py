@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Protocol, cast
+from uuid import UUID
 
 from picloud.actors.serving import RouteRequest
 from picloud.db.messages import Sent
 from picloud.db.pool import Pool
-from picloud.engine import Outcome
-from picloud.types import AppId, NewMessage
+from picloud.db.wakeups import Changed
+from picloud.engine import Cancel, Outcome, RunningExecution
+from picloud.types import AppId, ExecutionId, NewMessage
 
 EXTENSION = "picloud"
 """Where the Quart app keeps its node."""
@@ -39,7 +41,7 @@ class Node:
     """To be called once messages are committed: it wakes their consumers."""
     wake: Callable[[AppId, str], None]
     """To be called when a queue has messages that may be claimed: it wakes its consumers."""
-    changed: Callable[[Literal["triggers", "scripts", "outbox"]], None]
+    changed: Callable[[Changed], None]
     """To be called once a change of triggers or scripts is committed."""
     snapshot: Callable[[str | None, int | None], dict[str, Any] | None]
     """Path and depth; None where the tree has no such path."""
@@ -54,6 +56,11 @@ class Node:
     max_payload_bytes: int
     events: Callable[[int | None], AsyncIterator[TreeEvent]]
     """The tree's events after the one of that number; None: only new ones."""
+    id: UUID
+    running: Callable[[], list[RunningExecution]]
+    """The executions of this node that have not ended."""
+    cancel: Callable[[ExecutionId, Cancel], bool]
+    """Stops an execution of this node at its next tick; False where it does not run here."""
 
 
 def node() -> Node:

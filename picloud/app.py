@@ -323,6 +323,9 @@ def _http_node(parts: Parts, tree: Callable[[], NodeTree]) -> HttpNode:
         readiness=lambda: tree().readiness(),
         max_payload_bytes=parts.settings.max_payload_bytes,
         events=lambda after: parts.journal.events.subscribe(after=after),
+        id=parts.node_id,
+        running=parts.engine.running,
+        cancel=parts.engine.cancel,
     )
 
 

@@ -14,7 +14,7 @@ PicloudError                    base; `code` is stable and snake_case
 │  └─ InvalidSetting            a setting or environment variable is wrong or unknown
 ├─ NotFound                     no such thing, or not yours to see
 │  ├─ AppNotFound · ScriptNotFound · TriggerNotFound · QueueNotFound · MessageNotFound
-│  ├─ DeadLetterNotFound · ActorNotFound · SecretNotFound · RouteNotFound
+│  ├─ DeadLetterNotFound · ActorNotFound · SecretNotFound · RouteNotFound · ExecutionNotFound
 ├─ Conflict                     the wish contradicts what is stored
 │  ├─ NameTaken · QueueHasConsumer · RouteTaken · ScriptInUse · AlreadyReplayed
 ├─ MethodNotAllowed · GateFull  a route does not take the method; no worker thread became free in time
@@ -183,6 +183,12 @@ class DeadLetterNotFound(NotFound):
     """The app has no dead letter of that id."""
 
     code = "dead_letter_not_found"
+
+
+class ExecutionNotFound(NotFound):
+    """The app has no execution of that id, or it does not run any more."""
+
+    code = "execution_not_found"
 
 
 class SecretNotFound(NotFound):

@@ -19,7 +19,7 @@ ExecutionId = NewType("ExecutionId", UUID)
 BackoffShape = Literal["exponential", "linear", "constant"]
 TriggerKind = Literal["http", "queue", "cron", "dead_letter", "email"]
 MessageState = Literal["ready", "delayed", "claimed"]
-DeadLetterReason = Literal["attempts_exhausted", "lease_expired"]
+DeadLetterReason = Literal["attempts_exhausted", "lease_expired", "cancelled", "expired"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 Json = Any

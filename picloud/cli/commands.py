@@ -39,6 +39,8 @@ SECTIONS: dict[str, dict[str, Place]] = {
         "dead": Place("picloud.cli.dead:dead_group", "List, show, replay or discard dead letters."),
     },
     "Look inside": {
+        "running": Place("picloud.cli.running:running_command", "List executions that run now, on all nodes."),
+        "cancel": Place("picloud.cli.running:cancel_command", "Ask a running execution to end."),
         "tree": Place("picloud.cli.tree:tree_command", "Show the supervision tree; live with --watch."),
         "bench": Place("picloud.cli.bench:bench_command", "Measure this machine."),
         "version": Place("picloud.cli.version:version_command", "Show versions."),

@@ -245,9 +245,11 @@ async def dead_letter_messages(
     *,
     trigger_id: TriggerId | None,
     script_name: str | None,
+    discarded_by: str | None = None,
 ) -> int:
     """Move failed messages to the dead letters; each failure is an id and its error as JSON text.
 
+    `discarded_by`: who wants them gone; their dead letters are resolved from the start and fire no trigger.
     Atomic: one statement; returns how many still held their lease.
     """
     cur = await conn.execute(
@@ -258,6 +260,7 @@ async def dead_letter_messages(
             "errors": [error for _, error in failures],
             "trigger_id": trigger_id,
             "script_name": script_name,
+            "discarded_by": discarded_by,
         },
     )
     return cur.rowcount

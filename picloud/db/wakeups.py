@@ -13,7 +13,7 @@ _sql = load("wakeups")
 QUEUE_CHANNEL = "picloud_queue"
 CHANGED_CHANNEL = "picloud_changed"
 
-Changed = Literal["triggers", "scripts", "outbox"]
+Changed = Literal["triggers", "scripts", "outbox", "cancels"]
 
 
 async def listen(conn: Connection) -> None:

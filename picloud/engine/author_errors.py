@@ -15,6 +15,9 @@ OUTERMOST_FRAMES = 10
 INNERMOST_FRAMES = 30
 """Of a deep recursion only the ends of the stack are kept."""
 
+STOPPED = "BudgetExceeded"
+"""Type of the error of an execution that was stopped."""
+
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 Scripts = Mapping[str, CompiledScript]
@@ -31,7 +34,7 @@ def describe_error(error: Exception, script: CompiledScript, scripts: Scripts) -
 
 def describe_stop(error: BaseException, reason: str, script: CompiledScript, scripts: Scripts) -> ScriptError:
     """Return what an author is to know of an execution that was stopped; runs none of the author's code."""
-    found = _build(error, "BudgetExceeded", reason, script, scripts)
+    found = _build(error, STOPPED, reason, script, scripts)
     where = _place(found, script)
     return ScriptError(found.type, reason + where, found.line, found.source, found.stack)
 

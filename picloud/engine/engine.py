@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from picloud.engine.author_errors import describe_error, describe_stop
+from picloud.engine.author_errors import STOPPED, describe_error, describe_stop
 from picloud.engine.effects import NO_EFFECTS
 from picloud.engine.execution import Execution, Run, export_result
 from picloud.engine.http_client import HttpClient, HttpSender
-from picloud.engine.job import Job, Outcome
+from picloud.engine.job import Cancel, Job, Outcome, RunningExecution
 from picloud.engine.sandbox import BudgetExceeded, CompileCache, CompiledScript, Meter, Seat, Watchdog
 from picloud.engine.settings import EngineSettings
 from picloud.engine.world import World
@@ -87,6 +88,22 @@ class Engine:
         """Return why `stop_all` was called, or None."""
         return self._stopping
 
+    def running(self) -> list[RunningExecution]:
+        """Return what runs now, in no order; costs what runs nothing."""
+        with self._lock:
+            slices = list(self._slices)
+        now, at = time.time(), time.perf_counter()
+        return [found for slice_ in slices if (found := slice_.look(now, at)) is not None]
+
+    def cancel(self, execution_id: ExecutionId, cancel: Cancel) -> bool:
+        """Stop an execution at its next tick, as a deadline does; its outcome is a failure without effects.
+
+        False: it does not run here, or not any more. True is no promise: it may end by itself before that tick.
+        """
+        with self._lock:
+            slices = list(self._slices)
+        return any(slice_.cancel(execution_id, cancel) for slice_ in slices)
+
     def close(self) -> None:
         """Stop everything for good; the SDK of a handler that is still running refuses from now on."""
         self.stop_all()
@@ -97,28 +114,45 @@ class Engine:
 class _Slice:
     """The jobs that one thread runs in a row."""
 
-    __slots__ = ("__weakref__", "_cpu_at", "_engine", "_meter", "_seat", "at")
+    __slots__ = ("__weakref__", "_asked", "_cpu_at", "_engine", "_execution", "_seat", "at")
 
     def __init__(self, engine: Engine, seat: Seat) -> None:
         self._engine = engine
         self._seat = seat
-        self._meter: Meter | None = None
+        self._execution: Execution | None = None
+        """What runs now; other threads look at it."""
+        self._asked: tuple[ExecutionId, Cancel] | None = None
         # one job ends when the next begins: asking for the thread's CPU time is a system call
         self.at = time.perf_counter()
         self._cpu_at = time.thread_time()
 
     def stop(self, reason: str) -> None:
-        meter = self._meter
-        if meter is not None:
-            meter.stop(reason)
+        execution = self._execution
+        if execution is not None:
+            execution.run.meter.stop(reason)
+
+    def look(self, now: float, at: float) -> RunningExecution | None:
+        execution = self._execution
+        if execution is None:
+            return None
+        stopping = execution.run.meter.reason is not None
+        return RunningExecution(execution.id, execution.run.job, now - (at - self.at), stopping)
+
+    def cancel(self, execution_id: ExecutionId, cancel: Cancel) -> bool:
+        execution = self._execution
+        if execution is None or execution.id != execution_id:
+            return False
+        self._asked = (execution_id, cancel)
+        execution.run.meter.stop(cancel.reason)
+        return True
 
     def run(self, job: Job) -> Outcome:
         engine = self._engine
         run = Run(engine, job)
         execution = Execution(run, job.script, job.version, job.trigger_depth)
         run.root_id = job.root_execution_id or execution.id
-        self._meter = run.meter
-        # asked after the meter is in its place: a stop_all in between finds one or the other
+        self._execution = execution
+        # asked after the execution is in its place: a stop_all in between finds one or the other
         stopping = engine.stop_reason()
         if stopping is not None:
             run.meter.stop(stopping)
@@ -128,9 +162,23 @@ class _Slice:
             reason = run.meter.reason or str(stop)
             result = _Result(None, None, describe_stop(stop, reason, job.script, run.scripts))
         finally:
-            self._meter = None
+            self._execution = None
         cancelled = result.error is not None and _is_shutdown(engine, run.meter)
-        return _outcome(execution, result, cancelled, *self._take_time())
+        outcome = _outcome(execution, result, cancelled, *self._take_time())
+        return outcome if self._asked is None else self._obey(outcome, run.meter)
+
+    def _obey(self, outcome: Outcome, meter: Meter) -> Outcome:
+        """Say that somebody asked for the end, where that was what ended it."""
+        asked, self._asked = self._asked, None
+        if asked is None or asked[0] != outcome.execution_id or outcome.error is None:
+            return outcome
+        cancel = asked[1]
+        if meter.reason != cancel.reason:
+            return outcome
+        error = outcome.error
+        if error.type == STOPPED:
+            error = replace(error, type="Cancelled")
+        return outcome._replace(error=error, discarded_by=cancel.by if cancel.discard else None)
 
     def _take_time(self) -> tuple[float, float]:
         """Return the seconds and those of CPU since the last time."""

@@ -47,6 +47,8 @@ class Outcome(NamedTuple):
     """Stopped by the shutdown of the engine: to be released and run again, not a failure."""
     response: Response | None = None
     """Where the handler returned one."""
+    discarded_by: str | None = None
+    """Who had it stopped and wants what it worked on gone, not tried again."""
 
     def fail(self, error: ScriptError) -> Outcome:
         """Return what this becomes when its effects were refused."""
@@ -56,3 +58,28 @@ class Outcome(NamedTuple):
     def messages(self) -> tuple[NewMessage, ...]:
         """What the handler sent."""
         return self.effects.messages
+
+
+class Cancel(NamedTuple):
+    """A wish that an execution ends."""
+
+    by: str
+    """Whose: the name of a token."""
+    discard: bool = False
+    """What it worked on is not to be tried again."""
+
+    @property
+    def reason(self) -> str:
+        """What the author is told."""
+        return f"cancelled by '{self.by}'"
+
+
+class RunningExecution(NamedTuple):
+    """An execution that has not ended yet."""
+
+    id: ExecutionId
+    job: Job
+    started_at: float
+    """Seconds since the epoch, by this node's clock."""
+    stopping: bool = False
+    """It was told to end, and does at its next tick."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from http_api import MAX_PAYLOAD_BYTES, Api, Surroundings, compile_script, no_events
+from http_api import MAX_PAYLOAD_BYTES, NODE_ID, Api, Surroundings, compile_script, no_events
 from psycopg.conninfo import make_conninfo
 
 from picloud.db.apps import insert_app
@@ -61,6 +61,9 @@ async def node(pool: Pool, around: Surroundings) -> Node:
         readiness=around.readiness,
         max_payload_bytes=MAX_PAYLOAD_BYTES,
         events=no_events,
+        id=NODE_ID,
+        running=lambda: around.running,
+        cancel=around.cancel,
     )
 
 

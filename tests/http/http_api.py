@@ -6,16 +6,18 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from picloud.actors.serving import RouteRequest
 from picloud.db.messages import Sent
-from picloud.engine import Outcome
+from picloud.engine import Cancel, Outcome, RunningExecution
 from picloud.errors import ActorNotFound, RouteNotFound, ScriptInvalid
 from picloud.http.app import create_app
 from picloud.http.node import Node, TreeEvent
-from picloud.types import AppId, Fault, NewMessage
+from picloud.types import AppId, ExecutionId, Fault, NewMessage
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
+NODE_ID = uuid4()
 
 
 @dataclass
@@ -27,6 +29,12 @@ class Surroundings:
     reasons: list[str] = field(default_factory=list)
     restarted: list[str] = field(default_factory=list)
     woken: list[str] = field(default_factory=list)
+    running: list[RunningExecution] = field(default_factory=list)
+    cancelled: list[tuple[ExecutionId, Cancel]] = field(default_factory=list)
+
+    def cancel(self, execution_id: ExecutionId, cancel: Cancel) -> bool:
+        self.cancelled.append((execution_id, cancel))
+        return any(one.id == execution_id for one in self.running)
 
     def note_sent(self, app_id: AppId, messages: Sequence[NewMessage], sent: Sequence[Sent]) -> None:
         assert len(messages) == len(sent)

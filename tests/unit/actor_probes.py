@@ -118,7 +118,8 @@ class MemoryQueue:
         await trio.lowlevel.checkpoint()
         self._fail()
         self.given_up.append(verdict)
-        for message_id in [i for i, _ in verdict.retry_ms] + [i for i, _ in verdict.dead] + verdict.untried:
+        ended = [i for i, _ in verdict.retry_ms + verdict.dead] + [i for i, _, _ in verdict.discarded]
+        for message_id in ended + verdict.untried:
             token, message = self.claimed.pop(message_id)
             assert token == verdict.token
             if message_id in verdict.untried:

@@ -383,18 +383,20 @@ async def test_without_listening_the_poll_alone_finds_what_is_due(autojump_clock
 
 def test_each_message_gets_exactly_one_verdict() -> None:
     error = ScriptError("ValueError", "no")
-    messages = [make_message(n) for n in range(3)] + [make_message(3, attempt=3), make_message(4)]
+    messages = [make_message(n) for n in range(3)] + [make_message(3, attempt=3)] + [make_message(n) for n in (4, 5)]
     outcomes = [
         outcome(messages[0]),
         outcome(messages[1], error=error),
         outcome(messages[2], error=error, cancelled=True),
         outcome(messages[3], error=error),
+        outcome(messages[4], error=error, discarded_by="ann"),
     ]
     verdict = judge(make_trigger(), Batch(ClaimToken(uuid4()), messages), outcomes)
     assert verdict.done == [messages[0].id]
     assert [i for i, _ in verdict.retry_ms] == [messages[1].id]
     assert verdict.untried == [messages[2].id]
     assert [i for i, _ in verdict.dead] == [messages[3].id]
+    assert [(i, by) for i, _, by in verdict.discarded] == [(messages[4].id, "ann")]
 
 
 @given(

@@ -192,7 +192,8 @@ update queue_messages set claimed_at = now()
 returning id;
 
 -- name: dead_letter_messages
--- Move messages whose attempts are used up to the dead letters, with the event that the handler saw.
+-- Move messages to the dead letters, with the event that the handler saw: their attempts are used up, or somebody had
+-- the execution cancelled and wants them gone.
 with dead as (
   delete from queue_messages q
    using unnest(%(ids)s::uuid[], %(errors)s::text[]) as f(id, error)
@@ -200,13 +201,16 @@ with dead as (
   returning q.*, f.error
 )
 insert into dead_letters (id, app_id, source, op, queue_name, trigger_id, script_name, event, reason, error, attempts,
-                          enqueued_at, trigger_depth, root_execution_id)
+                          enqueued_at, trigger_depth, root_execution_id, resolved_at, resolution, resolved_by)
 select d.id, d.app_id, 'queue', 'receive', d.queue_name, %(trigger_id)s, %(script_name)s,
        jsonb_build_object('source', 'queue', 'op', 'receive', 'queue', d.queue_name, 'message_id', d.id,
                           'payload', d.payload, 'attempt', d.attempt, 'max_attempts', d.max_attempts,
                           'enqueued_at', d.enqueued_at, 'priority', d.priority)
          || case when d.group_key is null then '{}' else jsonb_build_object('group_key', d.group_key) end,
-       'attempts_exhausted', d.error::jsonb, d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id
+       case when %(discarded_by)s::text is null then 'attempts_exhausted' else 'cancelled' end,
+       d.error::jsonb, d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id,
+       case when %(discarded_by)s::text is not null then now() end,
+       case when %(discarded_by)s::text is not null then 'discarded' end, %(discarded_by)s::text
   from dead d
 returning id;
 
