@@ -18,6 +18,7 @@ from werkzeug.exceptions import HTTPException
 from picloud.errors import PicloudError
 from picloud.http import (
     apps,
+    cron_triggers,
     dead_letter_triggers,
     dead_letters,
     deployment,
@@ -50,6 +51,7 @@ BLUEPRINTS = tuple(
         scripts,
         secrets,
         dead_letter_triggers,
+        cron_triggers,
         http_triggers,
         triggers,
         queues,

@@ -24,7 +24,7 @@ class NewDeadLetterTriggerBody(RequestBody):
     """A script that is to hear of new dead letters; what is left out of `source` and `queue_name` lets any through."""
 
     script: Text
-    source: Literal["queue", "invoke"] | None = None
+    source: Literal["queue", "invoke", "cron"] | None = None
     queue_name: Text | None = None
     enabled: bool = True
     retry_max_attempts: int = Field(default=3, ge=1, le=100)

@@ -9,8 +9,10 @@ import trio
 from pydantic import Field
 from quart import Blueprint, Response
 
+from picloud.cron_spec import CronTriggerSpec
 from picloud.db.deployment import Action, DeploymentDiff, Kind, apply_deployment
 from picloud.http.bodies import RequestBody, Text, View
+from picloud.http.cron_triggers import CronSettingsBody
 from picloud.http.node import node
 from picloud.http.requests import read_model
 from picloud.http.responses import respond
@@ -37,8 +39,17 @@ class DeployedRouteBody(RequestBody):
     enabled: bool = True
 
 
+class DeployedCronBody(CronSettingsBody):
+    """A script that runs, or a queue that gets a message, at the times of a schedule."""
+
+    schedule: Text
+    queue: Text | None = None
+
+
 class DeployedTriggersBody(RequestBody):
     """All triggers of an app, by kind."""
+
+    cron: list[DeployedCronBody] = Field(default_factory=list, max_length=10_000)
 
     http: list[DeployedRouteBody] = Field(default_factory=list, max_length=10_000)
 
@@ -63,7 +74,7 @@ class ChangeView(View):
 
 
 class EntryView(View):
-    """What happens to one thing of the app; the name of a trigger is its queue, or its method and path."""
+    """What happens to one thing of the app; a trigger is named by its queue, method and path, or schedule."""
 
     action: Action
     kind: Kind
@@ -110,4 +121,7 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
         for trigger in body.triggers.queue
     ]
     routes = [HttpTriggerSpec(**route.model_dump()) for route in body.triggers.http]
-    return Manifest(app, body.scripts, tuple(specs), tuple(routes), tuple(body.http_hosts))
+    crons = [
+        CronTriggerSpec(queue_name=cron.queue, **cron.model_dump(exclude={"queue"})) for cron in body.triggers.cron
+    ]
+    return Manifest(app, body.scripts, tuple(specs), tuple(routes), tuple(body.http_hosts), cron_triggers=tuple(crons))

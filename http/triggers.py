@@ -1,4 +1,4 @@
-"""Queue triggers: /api/v1/apps/{app}/triggers."""
+"""Queue triggers, and single triggers of the kinds that can be changed: /api/v1/apps/{app}/triggers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from picloud.db.scripts import get_script
 from picloud.db.triggers import (
     QueueTriggerSettings,
     delete_trigger,
+    find_trigger_kind,
     get_queue_trigger,
     insert_queue_trigger,
     list_queue_triggers,
@@ -23,6 +24,7 @@ from picloud.db.triggers import (
 )
 from picloud.errors import TriggerNotFound
 from picloud.http.bodies import RequestBody, Text, Time, View
+from picloud.http.cron_triggers import CronTriggerChangeBody, change_cron_trigger, show_cron_trigger
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import parse_id, read_model, read_query
@@ -104,6 +106,8 @@ async def show(app: str, trigger: str) -> Response:
     trigger_id = _parse_trigger_id(trigger)
     async with node().pool.connection() as conn:
         owner = await get_app(conn, app)
+        if await find_trigger_kind(conn, owner.id, trigger_id) == "cron":
+            return respond(await show_cron_trigger(conn, owner.id, trigger_id))
         return respond(TriggerView.of(await get_queue_trigger(conn, owner.id, trigger_id)))
 
 
@@ -111,23 +115,37 @@ async def show(app: str, trigger: str) -> Response:
 async def change(app: str, trigger: str) -> Response:
     """Change settings of a trigger, or the script it runs."""
     trigger_id = _parse_trigger_id(trigger)
-    body = await read_model(TriggerChangeBody)
-    async with node().pool.transaction() as conn:
-        owner = await get_app(conn, app)
-        changed = await _change(conn, owner.id, trigger_id, body)
+    async with node().pool.connection() as conn:
+        app_id = (await get_app(conn, app)).id
+        is_cron = await find_trigger_kind(conn, app_id, trigger_id) == "cron"
+    # a kind never changes: only its fields are read, and no connection waits for them
+    changed = await (_change_cron(app_id, trigger_id) if is_cron else _change_queue(app_id, trigger_id))
     node().changed("triggers")
-    return respond(TriggerView.of(changed))
+    return respond(changed)
 
 
 @blueprint.delete("/<trigger>")
 async def delete(app: str, trigger: str) -> Response:
-    """Delete a trigger; its queue keeps its messages."""
+    """Delete a trigger of any kind; a queue keeps its messages."""
     trigger_id = _parse_trigger_id(trigger)
     async with node().pool.connection() as conn:
         owner = await get_app(conn, app)
         await delete_trigger(conn, owner.id, trigger_id)
     node().changed("triggers")
     return respond_nothing()
+
+
+async def _change_cron(app_id: AppId, trigger_id: TriggerId) -> View:
+    body = await read_model(CronTriggerChangeBody)
+    async with node().pool.transaction() as conn:
+        await lock_trigger(conn, app_id, trigger_id)
+        return await change_cron_trigger(conn, app_id, trigger_id, body)
+
+
+async def _change_queue(app_id: AppId, trigger_id: TriggerId) -> View:
+    body = await read_model(TriggerChangeBody)
+    async with node().pool.transaction() as conn:
+        return TriggerView.of(await _change(conn, app_id, trigger_id, body))
 
 
 async def _change(conn: Connection, app_id: AppId, trigger_id: TriggerId, body: TriggerChangeBody) -> QueueTrigger:

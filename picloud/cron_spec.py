@@ -42,7 +42,7 @@ class CronTriggerSpec:
     def name(self) -> str:
         """What tells it apart from the app's other schedules."""
         target = f"queue {self.queue_name}" if self.script is None else self.script
-        return f"{self.schedule} {self.timezone} → {target}"
+        return f"{' '.join(str(self.schedule).split())} {self.timezone} → {target}"
 
     def parse(self) -> Schedule:
         """Return the schedule. Raises: InvalidInput."""
@@ -78,7 +78,12 @@ def check_cron_spec(spec: CronTriggerSpec, *, max_payload_bytes: int = MAX_PAYLO
             _fail(name, f"must be one of {', '.join(choices)}, not {value!r:.60}{hint}")
     if not isinstance(spec.enabled, bool):
         _fail("enabled", f"must be true or false, not {spec.enabled!r:.60}")
-    return spec.parse(), encode_payload(spec.payload, max_bytes=max_payload_bytes)
+    schedule = spec.parse()
+    try:
+        return schedule, encode_payload(spec.payload, max_bytes=max_payload_bytes)
+    except InvalidInput as error:
+        error.pointer = "/payload" + (error.pointer or "")
+        raise
 
 
 def _fail(field: str, fault: str) -> NoReturn:

@@ -7,11 +7,18 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from picloud.backoff import SHAPES
 from picloud.config import suggest
+from picloud.cron_spec import CronTriggerSpec
 from picloud.errors import InvalidInput, InvalidManifest, InvalidName, ScriptInvalid, ScriptsInvalid
+from picloud.manifest_cron import check_crons, read_crons
+from picloud.manifest_faults import check_keys as _check_keys
+from picloud.manifest_faults import check_script as _check_script
+from picloud.manifest_faults import fail as _fail
+from picloud.manifest_faults import find_pointer as _pointer
+from picloud.manifest_faults import show as _shown
 from picloud.names import check_app_name, check_queue_name, check_script_name
 from picloud.routes import METHODS, parse_pattern
 
@@ -68,6 +75,7 @@ class Manifest:
     """Where its scripts may send requests to."""
     folder: Path | None = None
     """Where it was read from."""
+    cron_triggers: tuple[CronTriggerSpec, ...] = ()
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -102,6 +110,7 @@ def check_manifest(manifest: Manifest) -> None:
             )
         seen[trigger.queue] = at
     _check_routes(manifest)
+    check_crons(manifest.cron_triggers, manifest.scripts)
     for at, host in enumerate(manifest.http_hosts):
         if not isinstance(host, str) or not _HOST.match(host):
             _fail(
@@ -135,14 +144,15 @@ def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
     if "name" not in app:
         _fail("app.name", 'missing: write [app] and name = "my-app"')
     triggers = _table(document, "triggers", "triggers")
-    _check_keys(triggers, ("queue", "http"), "triggers.")
+    _check_keys(triggers, ("queue", "http", "cron"), "triggers.")
     queue_triggers = tuple(_read_triggers(triggers.get("queue", [])))
     http_triggers = tuple(_read_routes(triggers.get("http", [])))
+    crons = tuple(read_crons(triggers.get("cron", [])))
     hosts = app.get("http_hosts", [])
     if not isinstance(hosts, list):
         _fail("app.http_hosts", f"must be a list of hosts, not {_shown(hosts)}")
     scripts = dict(_read_scripts(folder, document))
-    manifest = Manifest(app["name"], scripts, queue_triggers, http_triggers, tuple(hosts), folder)
+    manifest = Manifest(app["name"], scripts, queue_triggers, http_triggers, tuple(hosts), folder, crons)
     check_manifest(manifest)
     return manifest
 
@@ -262,15 +272,6 @@ def _check_trigger(trigger: QueueTriggerSpec, at: int, scripts: Mapping[str, str
         _check_setting(f"{key}.{name}", name, value)
 
 
-def _check_script(script: object, key: str, scripts: Mapping[str, str]) -> None:
-    if not isinstance(script, str):
-        _fail(key, f"must be the name of a script, not {_shown(script)}")
-    if script not in scripts:
-        known = ", ".join(scripts) or "none"
-        hint = suggest(script, scripts) or f" (the app's scripts: {known})"
-        _fail(key, f"no script '{script}'{hint}")
-
-
 def _check_setting(key: str, name: str, value: object) -> None:
     if name == "enabled":
         if not isinstance(value, bool):
@@ -293,28 +294,8 @@ def _check_name(check: Any, name: object, key: str, pointer: str | None = None) 
         raise InvalidManifest(f"{key}: {error}", pointer=pointer or _pointer(key)) from error
 
 
-def _check_keys(table: Mapping[str, Any], known: tuple[str, ...], prefix: str) -> None:
-    for name in table:
-        if name not in known:
-            hint = suggest(name, known) or f" (known: {', '.join(known)})"
-            _fail(f"{prefix}{name}", f"unknown key{hint}")
-
-
 def _table(document: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any]:
     table = document.get(name, {})
     if not isinstance(table, dict):
         _fail(key, f"must be a table: write [{key}], not {_shown(table)}")
     return table
-
-
-def _fail(key: str, fault: str) -> NoReturn:
-    raise InvalidManifest(f"{key}: {fault}", pointer=_pointer(key))
-
-
-def _pointer(key: str) -> str:
-    return "/" + key.replace("[", "/").replace("]", "").replace(".", "/")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

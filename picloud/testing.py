@@ -155,6 +155,26 @@ class App:
                 return self.run(route.script, event, check=check)
         raise LookupError(f"no route for {method} {path} in picloud.toml")
 
+    def fire(self, target: str, scheduled_for: datetime | None = None, *, check: bool = True) -> list[Done]:
+        """Do what the schedules of a script or queue do at one time: run the script, or send the message.
+
+        `scheduled_for` has a time zone; None: now. Scripts see it as the clock of the trigger's time zone shows it.
+        Raises: HandlerFailed, unless `check` is False; LookupError for no schedule.
+        """
+        moment = scheduled_for or self.now or datetime.now(UTC)
+        crons = [cron for cron in self.manifest.cron_triggers if target in (cron.script, cron.queue_name)]
+        if not crons:
+            raise LookupError(f"no schedule for '{target}' in picloud.toml")
+        done = []
+        for cron in crons:
+            if cron.script is None:
+                self.queues[target].append(json.loads(encode_payload(cron.payload)))
+            else:
+                local = moment.astimezone(cron.parse().zone)
+                event = cron_event(datetime.fromisoformat(local.isoformat()), cron.payload)
+                done.append(self.run(target, event, check=check))
+        return done
+
     def close(self) -> None:
         """Stop the engine."""
         self.engine.close()

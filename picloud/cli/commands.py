@@ -32,6 +32,7 @@ SECTIONS: dict[str, dict[str, Place]] = {
         "scripts": Place("picloud.cli.listings:scripts_command", "List an app's scripts."),
         "secrets": Place("picloud.cli.secrets:secrets_group", "Set, list or delete an app's secrets."),
         "triggers": Place("picloud.cli.listings:triggers_command", "List an app's triggers."),
+        "cron": Place("picloud.cli.cron:cron_group", "Show when a schedule is due."),
     },
     "Work with queues": {
         "send": Place("picloud.cli.send:send_command", "Send messages to a queue."),

@@ -46,9 +46,17 @@ def _request(manifest: Manifest, dry_run: bool) -> dict[str, Any]:
     triggers = [
         {"queue": trigger.queue, "script": trigger.script, **trigger.settings} for trigger in manifest.queue_triggers
     ]
+    crons = []
+    for cron in manifest.cron_triggers:
+        values = asdict(cron)
+        crons.append({"queue": values.pop("queue_name"), **values})
     return {
         "scripts": dict(manifest.scripts),
-        "triggers": {"queue": triggers, "http": [asdict(route) for route in manifest.http_triggers]},
+        "triggers": {
+            "queue": triggers,
+            "http": [asdict(route) for route in manifest.http_triggers],
+            "cron": crons,
+        },
         "http_hosts": list(manifest.http_hosts),
         "dry_run": dry_run,
     }

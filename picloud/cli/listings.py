@@ -9,9 +9,29 @@ import click
 
 from picloud.cli.options import NodeAddress, json_option, node_options
 from picloud.cli.table import Column, print_table
-from picloud.cli.wording import show_age
+from picloud.cli.wording import show_age, show_rest
 
 Items = Sequence[Mapping[str, Any]]
+
+_QUEUE_COLUMNS = (
+    Column("QUEUE", "queue", style="bold", least=10),
+    Column("SCRIPT", "script", least=10),
+    Column("ENABLED", "enabled", spare=1),
+    Column("RETRY", "retry", spare=2),
+    Column("TIMEOUT", "timeout", right=True, spare=3),
+    Column("FIRED", "fired", spare=4),
+    Column("ID", "id", spare=5),
+)
+_CRON_COLUMNS = (
+    Column("SCHEDULE", "schedule", style="bold", least=10),
+    Column("ZONE", "zone", spare=1, least=10),
+    Column("RUNS", "runs", least=10),
+    Column("NEXT", "next"),
+    Column("IN", "in", right=True),
+    Column("CATCH-UP", "catch_up", spare=3),
+    Column("FIRED", "fired", spare=2),
+    Column("ID", "id", spare=4),
+)
 
 
 @click.command("apps", short_help="List apps.")
@@ -45,19 +65,25 @@ def scripts_command(app: str, node: NodeAddress, as_json: bool) -> None:
 @node_options
 @json_option
 def triggers_command(app: str, node: NodeAddress, as_json: bool) -> None:
-    """List the triggers of APP: which script runs for what."""
+    """List the triggers of APP: which script runs for what. Those of schedules show when they fire next."""
     from picloud.cli.client import path
+    from picloud.cli.screen import print_json, stdout
 
-    columns = (
-        Column("QUEUE", "queue", style="bold", least=10),
-        Column("SCRIPT", "script", least=10),
-        Column("ENABLED", "enabled", spare=1),
-        Column("RETRY", "retry", spare=2),
-        Column("TIMEOUT", "timeout", right=True, spare=3),
-        Column("FIRED", "fired", spare=4),
-        Column("ID", "id", spare=5),
-    )
-    _list(node, path("apps", app, "triggers"), columns, _trigger_row, as_json, "no triggers in this app")
+    with node.connect() as client:
+        queues = list(client.items(path("apps", app, "triggers")))
+        crons = list(client.items(path("apps", app, "triggers", "cron")))
+    if as_json:
+        print_json({"items": [*queues, *crons]})
+    elif not queues and not crons:
+        click.echo("no triggers in this app")
+    if as_json:
+        return
+    if queues:
+        print_table(stdout(), _QUEUE_COLUMNS, [_trigger_row(trigger) for trigger in queues])
+    if queues and crons:
+        click.echo()
+    if crons:
+        print_table(stdout(), _CRON_COLUMNS, [_cron_row(trigger) for trigger in crons])
 
 
 def _list(
@@ -95,13 +121,33 @@ def _script_row(script: Mapping[str, Any]) -> dict[str, str]:
 
 def _trigger_row(trigger: Mapping[str, Any]) -> dict[str, str]:
     attempts, shape, base = (trigger[f"retry_{name}"] for name in ("max_attempts", "backoff", "base_ms"))
-    fired = trigger["last_fired_at"]
     return {
         "queue": trigger["queue_name"],
         "script": trigger["script"],
         "enabled": "yes" if trigger["enabled"] else "no",
         "retry": f"{attempts} × {shape} {base} ms",
         "timeout": f"{trigger['visibility_timeout_secs']} s",
-        "fired": f"{show_age(fired)} ago" if fired else "never",
+        "fired": _show_fired(trigger),
         "id": trigger["id"],
     }
+
+
+def _cron_row(trigger: Mapping[str, Any]) -> dict[str, str]:
+    from picloud.cli.cron import show_moment
+
+    coming, policy = trigger["next_fire_at"], trigger["catch_up"]
+    return {
+        "schedule": trigger["schedule"],
+        "zone": trigger["timezone"],
+        "runs": trigger["script"] or f"queue {trigger['queue_name']}",
+        "next": show_moment(coming, trigger["timezone"]) if coming else "never" if trigger["enabled"] else "disabled",
+        "in": show_rest(coming),
+        "catch_up": policy if policy != "all" else f"all, {trigger['catch_up_limit']} at most",
+        "fired": _show_fired(trigger),
+        "id": trigger["id"],
+    }
+
+
+def _show_fired(trigger: Mapping[str, Any]) -> str:
+    fired = trigger["last_fired_at"]
+    return f"{show_age(fired)} ago" if fired else "never"

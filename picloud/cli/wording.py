@@ -29,6 +29,13 @@ def show_age(moment: str | None, now: datetime | None = None) -> str:
     return show_seconds(max(0.0, ((now or datetime.now(UTC)) - then).total_seconds()))
 
 
+def show_rest(moment: str | None, now: datetime | None = None) -> str:
+    """Return in how long an RFC 3339 time will be."""
+    if moment is None:
+        return "-"
+    return show_seconds(max(0.0, (datetime.fromisoformat(moment) - (now or datetime.now(UTC))).total_seconds()))
+
+
 def show_count(count: int, one: str) -> str:
     """Return "1 message", "2 messages", "1,200 messages"."""
     return f"{count:,} {one}" if count == 1 else f"{count:,} {one}s"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from psycopg.rows import class_row
 from uuid_utils.compat import uuid7
 
+from picloud.cron_spec import CronTriggerSpec
 from picloud.db.apps import get_app, get_http_hosts, set_http_hosts
 from picloud.db.connection import Connection
+from picloud.db.cron import CronTrigger, insert_cron_trigger, list_cron_triggers, update_cron_trigger
 from picloud.db.http_triggers import (
     HttpTrigger,
     insert_http_trigger,
@@ -28,7 +30,7 @@ from picloud.db.triggers import (
 )
 from picloud.errors import AppNotFound
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest
-from picloud.types import App, Json, QueueTrigger, ScriptId
+from picloud.types import App, Json, QueueTrigger, ScriptId, TriggerId
 
 _sql = load("deployment")
 
@@ -47,7 +49,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentEntry:
-    """What happens to one thing of the app. The name of a trigger is its queue, or its method and path."""
+    """What happens to one thing of the app. A trigger is named by its queue, method and path, or schedule."""
 
     action: Action
     kind: Kind
@@ -138,6 +140,11 @@ class _Stored:
     queues: Mapping[str, QueueTrigger] = field(default_factory=dict)
     routes: Mapping[str, HttpTrigger] = field(default_factory=dict)
     http_hosts: tuple[str, ...] = ()
+    crons: Mapping[str, CronTrigger] = field(default_factory=dict)
+
+    def find_trigger(self, name: str) -> TriggerId:
+        """Return the id of the trigger of that name."""
+        return (self.queues.get(name) or self.routes.get(name) or self.crons[name]).id
 
 
 async def _read_stored(conn: Connection, app: App | None) -> _Stored:
@@ -148,7 +155,17 @@ async def _read_stored(conn: Connection, app: App | None) -> _Stored:
         {trigger.queue_name: trigger for trigger in await list_queue_triggers(conn, app_id=app.id)},
         {f"{trigger.method} {trigger.path}": trigger for trigger in await list_http_triggers(conn, app.id)},
         tuple(await get_http_hosts(conn, app.id)),
+        await _read_crons(conn, app),
     )
+
+
+async def _read_crons(conn: Connection, app: App) -> dict[str, CronTrigger]:
+    crons: dict[str, CronTrigger] = {}
+    for trigger in await list_cron_triggers(conn, app.id):
+        name = trigger.spec.name
+        # the API lets two be alike, a manifest does not: all but the first are not in it
+        crons[name if name not in crons else f"{name} ({trigger.id})"] = trigger
+    return crons
 
 
 def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[DeploymentEntry]:
@@ -158,12 +175,16 @@ def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[Deployment
         yield _plan_script(name, source, stored.scripts.get(name))
     queues = {spec.queue for spec in manifest.queue_triggers}
     routes = {spec.name for spec in manifest.http_triggers}
-    for name in [*sorted(stored.queues.keys() - queues), *sorted(stored.routes.keys() - routes)]:
+    crons = {spec.name for spec in manifest.cron_triggers}
+    gone = (stored.queues.keys() - queues, stored.routes.keys() - routes, stored.crons.keys() - crons)
+    for name in [name for names in gone for name in sorted(names)]:
         yield DeploymentEntry("delete", "trigger", name)
     for queue in manifest.queue_triggers:
         yield _plan_trigger(queue, stored.queues.get(queue.queue))
     for route in manifest.http_triggers:
         yield _plan_route(route, stored.routes.get(route.name))
+    for cron in manifest.cron_triggers:
+        yield _plan_cron(cron, stored.crons.get(cron.name))
     for name in sorted(stored.scripts.keys() - manifest.scripts.keys()):
         yield DeploymentEntry("delete", "script", name)
 
@@ -180,6 +201,19 @@ def _plan_route(spec: HttpTriggerSpec, stored: HttpTrigger | None) -> Deployment
     pairs = (("script", stored.script_name, spec.script), ("enabled", stored.enabled, spec.enabled))
     changes = tuple(FieldChange(name, old, new) for name, old, new in pairs if old != new)
     return DeploymentEntry("update" if changes else "unchanged", "trigger", spec.name, changes)
+
+
+def _plan_cron(spec: CronTriggerSpec, stored: CronTrigger | None) -> DeploymentEntry:
+    # what is told apart by its schedule and target has these from the start
+    shown = [field.name for field in fields(spec) if field.name not in ("schedule", "timezone", "script", "queue_name")]
+    old = CronTriggerSpec(spec.schedule) if stored is None else stored.spec
+    changes = tuple(
+        FieldChange(name, None if stored is None else getattr(old, name), getattr(spec, name))
+        for name in shown
+        if getattr(old, name) != getattr(spec, name)
+    )
+    action: Action = "create" if stored is None else "update" if changes else "unchanged"
+    return DeploymentEntry(action, "trigger", spec.name, changes)
 
 
 def _plan_script(name: str, source: str, stored: StoredVersion | None) -> DeploymentEntry:
@@ -216,6 +250,7 @@ async def _apply(
     ids = {name: script.id for name, script in stored.scripts.items()}
     queues = {spec.queue: spec for spec in manifest.queue_triggers}
     routes = {spec.name: spec for spec in manifest.http_triggers}
+    crons = {spec.name: spec for spec in manifest.cron_triggers}
     for entry in entries:
         name = entry.name
         match entry.kind, entry.action:
@@ -226,9 +261,11 @@ async def _apply(
             case "script", "delete":
                 await delete_script(conn, app.id, name)
             case "trigger", "delete":
-                await delete_trigger(conn, app.id, (stored.queues.get(name) or stored.routes[name]).id)
+                await delete_trigger(conn, app.id, stored.find_trigger(name))
             case "trigger", action if name in queues:
                 await _apply_queue(conn, app, action, queues[name], stored.queues.get(name), ids)
+            case "trigger", action if name in crons:
+                await _apply_cron(conn, app, action, crons[name], stored.crons.get(name))
             case "trigger", action:
                 await _apply_route(conn, app, action, routes[name], stored.routes.get(name), ids)
 
@@ -245,6 +282,15 @@ async def _apply_queue(
         await insert_queue_trigger(conn, app.id, spec.script, spec.queue, _settings(spec))
     elif action == "update":
         await update_queue_trigger(conn, app.id, stored.id, _settings(spec), script_id=ids[spec.script])
+
+
+async def _apply_cron(
+    conn: Connection, app: App, action: Action, spec: CronTriggerSpec, stored: CronTrigger | None
+) -> None:
+    if stored is None:
+        await insert_cron_trigger(conn, app.id, spec)
+    elif action == "update":
+        await update_cron_trigger(conn, app.id, stored.id, spec)
 
 
 async def _apply_route(

@@ -16,7 +16,7 @@ from picloud.db.scripts import get_script
 from picloud.db.sqlfile import load
 from picloud.errors import InvalidInput, QueueHasConsumer, TriggerNotFound
 from picloud.names import check_queue_name
-from picloud.types import AppId, BackoffShape, QueueTrigger, ScriptId, TriggerId
+from picloud.types import AppId, BackoffShape, QueueTrigger, ScriptId, TriggerId, TriggerKind
 
 _sql = load("triggers")
 
@@ -117,6 +117,12 @@ async def get_queue_trigger(conn: Connection, app_id: AppId, trigger_id: Trigger
     for trigger in await _select(conn, app_id=app_id, trigger_id=trigger_id):
         return trigger
     raise TriggerNotFound(f"no queue trigger {trigger_id}")
+
+
+async def find_trigger_kind(conn: Connection, app_id: AppId, trigger_id: TriggerId) -> TriggerKind | None:
+    """Return of which kind a trigger of the app is; None: there is none of that id."""
+    row = await (await conn.execute(_sql.find_trigger_kind, {"id": trigger_id, "app_id": app_id})).fetchone()
+    return None if row is None else row[0]
 
 
 async def lock_trigger(conn: Connection, app_id: AppId, trigger_id: TriggerId) -> None:

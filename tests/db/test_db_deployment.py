@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import trio
 from uuid_utils.compat import uuid7
 
+from picloud.cron_spec import CronTriggerSpec
 from picloud.db.apps import delete_app, get_app
 from picloud.db.connection import Connection, connect
+from picloud.db.cron import insert_cron_trigger, list_cron_triggers
 from picloud.db.deployment import DeploymentDiff, DeploymentEntry, FieldChange, apply_deployment
 from picloud.db.scripts import get_script, list_scripts
 from picloud.db.triggers import QueueTriggerSettings, insert_queue_trigger, list_queue_triggers
@@ -235,3 +239,41 @@ async def test_messages_are_inserted_while_a_deployment_holds_the_app(database: 
     finally:
         await deployer.close()
         await sender.close()
+
+
+async def test_schedules_are_made_changed_and_deleted_and_keep_what_is_due_otherwise(conn: Connection) -> None:
+    def with_crons(*crons: CronTriggerSpec) -> Manifest:
+        return Manifest("shop", {"triage": HANDLER}, cron_triggers=crons)
+
+    nightly = CronTriggerSpec("0  2 * * *", "Europe/Berlin", script="triage", payload={"n": 1})
+    hourly = CronTriggerSpec("@hourly", queue_name="jobs", catch_up="all")
+    diff = await apply_deployment(conn, with_crons(nightly, hourly))
+    assert actions(diff)[2:] == [
+        ("create", "trigger", "0 2 * * * Europe/Berlin → triage"),
+        ("create", "trigger", "@hourly UTC → queue jobs"),
+    ]
+    assert diff.entries[3].changes == (FieldChange("catch_up", None, "all"),)
+    app = await get_app(conn, "shop")
+    before = await list_cron_triggers(conn, app.id)
+    assert not (await apply_deployment(conn, with_crons(nightly, hourly))).changed
+    assert await list_cron_triggers(conn, app.id) == before
+
+    # one that the API made alike goes, one that it made besides goes, too
+    await insert_cron_trigger(conn, app.id, hourly)
+    await insert_cron_trigger(conn, app.id, CronTriggerSpec("@daily", script="triage"))
+    changed = replace(nightly, payload={"n": 2}, enabled=False)
+    diff = await apply_deployment(conn, with_crons(changed, hourly))
+    assert [action for action in actions(diff) if action[0] != "unchanged"] == [
+        ("delete", "trigger", "@daily UTC → triage"),
+        (
+            "delete",
+            "trigger",
+            next(name for _, _, name in actions(diff) if name.startswith("@hourly UTC → queue jobs (")),
+        ),
+        ("update", "trigger", "0 2 * * * Europe/Berlin → triage"),
+    ]
+    first, second = await list_cron_triggers(conn, app.id)
+    assert (first.id, first.payload, first.next_fire_at) == (before[0].id, {"n": 2}, None)
+    assert second == before[1]
+    await apply_deployment(conn, with_crons())
+    assert await list_cron_triggers(conn, app.id) == []

@@ -18,13 +18,35 @@ GOOD: list[tuple[str, str, dict[str, Any]]] = [
     ("PUT", f"{SHOP}/scripts/other", {"source": "b"}),
     ("POST", f"{SHOP}/scripts/other/rollback", {"version": 1}),
     ("POST", f"{SHOP}/triggers/queue", {"script": "other", "queue_name": "q", "batch_size": 5, "enabled": True}),
+    (
+        "POST",
+        f"{SHOP}/triggers/cron",
+        {
+            "schedule": "0 2 * * *",
+            "timezone": "Europe/Berlin",
+            "script": "other",
+            "payload": {"a": 1},
+            "catch_up": "all",
+        },
+    ),
+    (
+        "POST",
+        f"{SHOP}/triggers/cron",
+        {"schedule": "@daily", "queue_name": "q", "catch_up": "all", "catch_up_limit": 5},
+    ),
     ("POST", f"{SHOP}/queues/q/messages", {"payload": {"a": [1, None]}, "delay": 1, "priority": 3, "dedup_key": "k"}),
     ("POST", f"{SHOP}/queues/r/messages", {"messages": [{"payload": 1, "max_attempts": 2}, {"payload": [2]}]}),
     ("POST", f"{SHOP}/dead_letters/replay", {"queue_name": "q", "limit": 5}),
     (
         "POST",
         "/api/v1/apps/other/deploy",
-        {"scripts": {"s": "a"}, "triggers": {"queue": [{"queue": "q", "script": "s", "batch_size": 4}]}},
+        {
+            "scripts": {"s": "a"},
+            "triggers": {
+                "queue": [{"queue": "q", "script": "s", "batch_size": 4}],
+                "cron": [{"schedule": "@hourly", "queue": "q"}],
+            },
+        },
     ),
 ]
 """A good request for each route that takes a body."""

@@ -97,8 +97,41 @@ def test_apps_scripts_and_triggers(node: ScriptedNode) -> None:
     node.answers["GET /apps/shop/triggers"] = listing({**trigger, **settings, "last_fired_at": None})
     assert run(node, "apps").out.splitlines()[1].startswith("shop  ")
     assert run(node, "scripts", "shop").out.splitlines()[1].split()[:2] == ["triage", "3"]
+    node.answers["GET /apps/shop/triggers/cron"] = listing()
     row = run(node, "triggers", "shop").out.splitlines()[1]
     assert row.split() == ["orders", "triage", "yes", *["3", "×", "linear", "200", "ms", "30", "s", "never", "77"]]
+
+
+def test_triggers_show_when_schedules_fire_next(node: ScriptedNode) -> None:
+    cron = {"id": "78", "kind": "cron", "schedule": "0 2 * * *", "timezone": "Europe/Berlin", "script": "report"}
+    more = {"queue_name": None, "catch_up": "all", "catch_up_limit": 7, "enabled": True, "last_fired_at": None}
+    runs = {**cron, **more, "next_fire_at": "2199-07-01T00:00:00Z"}
+    sends = {**runs, "id": "79", "script": None, "queue_name": "jobs", "next_fire_at": None, "enabled": False}
+    node.answers["GET /apps/shop/triggers"] = listing()
+    node.answers["GET /apps/shop/triggers/cron"] = listing(runs, sends)
+    header, *rows = run(node, "triggers", "shop").out.splitlines()
+    assert header.split() == ["SCHEDULE", "ZONE", "RUNS", "NEXT", "IN", "CATCH-UP", "FIRED", "ID"]
+    assert "0 2 * * *  Europe/Berlin  report      Mon 2199-07-01 02:00 CEST" in rows[0]
+    assert rows[0].endswith("all, 7 at most  never  78")
+    assert rows[1].split()[6:9] == ["queue", "jobs", "disabled"]
+    assert json.loads(run(node, "triggers", "shop", "--json").out) == {"items": [runs, sends]}
+    node.answers["GET /apps/shop/triggers/cron"] = listing()
+    assert run(node, "triggers", "shop").out == "no triggers in this app\n"
+
+
+def test_cron_next_shows_the_day_on_which_the_clock_skips_the_time() -> None:
+    ran = run_cli("cron", "next", "30 2 * * *", "--timezone", "Europe/Berlin", "--after", "2027-03-27", "--count", "2")
+    assert ran.out.splitlines() == [
+        "Sat 2027-03-27 02:30 CET  2027-03-27T01:30Z",
+        "Sun 2027-03-28 03:00 CEST  2027-03-28T01:00Z",
+    ]
+    ran = run_cli("cron", "next", "@hourly", "--after", "2027-03-27T00:30Z", "--count", "1", "--json")
+    assert json.loads(ran.out)["next_fires"] == ["2027-03-27T01:00:00Z"]
+    assert len(run_cli("cron", "next", "*/5 * * * *").out.splitlines()) == 5
+    bad = run_cli("cron", "next", "0 25 * * *")
+    assert (bad.code, "the hour '25'" in bad.err) == (1, True)
+    assert "did you mean 'Europe/Berlin'" in run_cli("cron", "next", "@daily", "--timezone", "europe/berlin").err
+    assert run_cli("cron", "next", "@daily", "--after", "noon").code == 2
 
 
 # --- dead letters
@@ -206,7 +239,7 @@ def test_deploy_sends_the_folder_and_shows_the_diff(node: ScriptedNode, app_dir:
     assert ran.out.splitlines() == ["+ script  triage", "- trigger mail", "shop: 1 created, 1 deleted"]
     assert node.requests[0].body == {
         "scripts": {"triage": "def handle(event, ctx):\n    return 'ä'\n"},
-        "triggers": {"queue": [{"queue": "orders", "script": "triage", "batch_size": 7}], "http": []},
+        "triggers": {"queue": [{"queue": "orders", "script": "triage", "batch_size": 7}], "http": [], "cron": []},
         "http_hosts": [],
         "dry_run": False,
     }

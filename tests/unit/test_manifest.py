@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from picloud.cron_spec import CronTriggerSpec
 from picloud.db.triggers import QueueTriggerSettings
 from picloud.errors import InvalidManifest
 from picloud.manifest import MAX_SCRIPT_BYTES, Manifest, QueueTriggerSpec, check_manifest, load_manifest
@@ -72,6 +73,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(write_app: WriteApp) -
     assert load_manifest(folder).scripts == {"triage": HANDLER}
 
 
+CRON = '[[triggers.cron]]\nschedule = "0 2 * * *"\nscript = "triage"\n'
 ROUTE = '[[triggers.http]]\npath = "/a"\nscript = "triage"\n'
 TRIGGER = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\n'
 
@@ -121,6 +123,29 @@ TRIGGER = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\n'
         (MINIMAL + ROUTE + "enabled = 1\n", "triggers.http[0].enabled: must be true or false, not 1"),
         (MINIMAL + ROUTE + ROUTE, "triggers.http[1].path: POST /a is bound already: triggers.http[0]"),
         (MINIMAL + "[[triggers.http]]\npath = '/a'\n", "triggers.http[0].script: missing"),
+        (MINIMAL + "[triggers.cron]\n", "triggers.cron: must be a list of tables: write [[triggers.cron]]"),
+        (MINIMAL + '[[triggers.cron]]\nscript = "triage"\n', "triggers.cron[0].schedule: missing: write five fields"),
+        (MINIMAL + CRON + "time_zone = 'UTC'\n", "triggers.cron[0].time_zone: unknown key (did you mean 'timezone'?)"),
+        (MINIMAL + CRON + "timezone = 'Berlin'\n", "triggers.cron[0]: timezone: no time zone 'Berlin'"),
+        (
+            MINIMAL + CRON + "timezone = 2\n",
+            "triggers.cron[0]: timezone: must be a name such as",
+        ),
+        (MINIMAL + CRON.replace("0 2", "0 25"), "triggers.cron[0]: schedule: the hour '25' of '0 25 * * *'"),
+        (MINIMAL + CRON.replace('"0 2 * * *"', "[1]"), "triggers.cron[0]: schedule: must be text such as"),
+        (
+            MINIMAL + CRON.replace("triage", "traige"),
+            "triggers.cron[0].script: no script 'traige' (did you mean",
+        ),
+        (MINIMAL + CRON + "queue = 'jobs'\n", "triggers.cron[0]: script: name a script to run or a queue to send to"),
+        (MINIMAL + CRON.replace("script = ", "queue = ").replace("triage", "a b"), "triggers.cron[0]: queue: invalid"),
+        (
+            MINIMAL + CRON + "catch_up = 'al'\n",
+            "triggers.cron[0]: catch_up: must be one of skip, one, all, not 'al'",
+        ),
+        (MINIMAL + CRON + "catch_up_limit = 0\n", "triggers.cron[0]: catch_up_limit: must be a whole number from 1 to"),
+        (MINIMAL + CRON + "payload = { at = 2027-01-01 }\n", "triggers.cron[0]: queue: payload"),
+        (MINIMAL + CRON + CRON, "triggers.cron[1]: the same schedule and target as triggers.cron[0]"),
         (MINIMAL + '[scripts]\ntriage = "."\n', "cannot be read: Is a directory"),
     ],
 )
@@ -175,3 +200,11 @@ def test_the_pointer_of_a_fault_leads_to_the_value() -> None:
     with pytest.raises(InvalidManifest) as caught:
         check_manifest(Manifest("shop", {"triage": HANDLER}, (spec,)))
     assert caught.value.pointer == "/triggers/queue/0/script"
+
+
+def test_schedules_of_a_folder_have_their_defaults_and_a_queue_is_named_as_elsewhere(write_app: WriteApp) -> None:
+    cron = CRON + '[[triggers.cron]]\nschedule = " @Hourly "\nqueue = "jobs"\npayload = { n = 1 }\nenabled = false\n'
+    runs, sends = load_manifest(write_app(MINIMAL + cron, triage=HANDLER)).cron_triggers
+    assert runs == CronTriggerSpec("0 2 * * *", script="triage")
+    assert (sends.queue_name, sends.payload, sends.enabled) == ("jobs", {"n": 1}, False)
+    assert (runs.name, sends.name) == ("0 2 * * * UTC → triage", "@Hourly UTC → queue jobs")

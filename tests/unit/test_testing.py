@@ -35,6 +35,17 @@ SHOP = {
         [[triggers.http]]
         path = "/orders/:id"
         script = "web"
+
+        [[triggers.cron]]
+        schedule = "0 2 * * *"
+        timezone = "Europe/Berlin"
+        script = "nightly"
+        payload = { top = 3 }
+
+        [[triggers.cron]]
+        schedule = "@hourly"
+        queue = "orders"
+        payload = { sku = "refill", to = "us" }
         """,
     "order.py": """
         def handle(event, ctx):
@@ -47,6 +58,10 @@ SHOP = {
             invoke_async("later", event.payload["sku"])
             log.info("priced", attempt=event.attempt)
             return {"ok": True}
+        """,
+    "nightly.py": """
+        def handle(event, ctx):
+            return [str(event.scheduled_for), event.payload["top"]]
         """,
     "price.py": """
         def handle(event, ctx):
@@ -171,3 +186,12 @@ def test_time_stands_where_the_test_puts_it(tmp_path: Path, picloud_app: Load) -
     ]
     app.now = None
     assert app.run("look").value[4] == datetime.now(UTC).year
+
+
+def test_schedules_fire_with_the_clock_of_their_zone_and_with_what_picloud_toml_says(shop: App) -> None:
+    (done,) = shop.fire("nightly", datetime(2027, 7, 1, tzinfo=UTC))
+    assert done.value == ["2027-07-01 02:00:00+02:00", 3]
+    assert shop.fire("orders") == []
+    assert shop.queues["orders"] == [{"sku": "refill", "to": "us"}]
+    with pytest.raises(LookupError, match="no schedule for 'order'"):
+        shop.fire("order")

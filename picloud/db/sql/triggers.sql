@@ -54,6 +54,9 @@ select t.id, t.app_id, a.name as app_name, t.script_id, s.name as script_name, s
  order by t.id
  limit %(limit)s;
 
+-- name: find_trigger_kind
+select kind from triggers where id = %(id)s and app_id = %(app_id)s;
+
 -- name: lock_trigger
 -- Make others wait who want to change the trigger, until the transaction ends.
 select id from triggers where id = %(id)s and app_id = %(app_id)s for update;
