@@ -21,6 +21,8 @@ from picloud.actors.library import Library
 from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.pulse import Guard, Pulse, PulseConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
+from picloud.actors.recorder import Recorder, RecorderConfig
+from picloud.actors.recording import Recording
 from picloud.actors.roster import Roster, RosterConfig, name_consumer
 from picloud.actors.running import Running, RunningConfig
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
@@ -67,6 +69,9 @@ class Parts:
     node_id: UUID
     on_outcomes: Callable[[Sequence[Outcome]], None]
     journal: Journal
+    recording: Recording | None = None
+    """Where `on_outcomes` puts what is recorded; None: nothing is."""
+    connect_recorder: Callable[[], Awaitable[Connection]] | None = None
     revive_database: Callable[[], Awaitable[None]] | None = None
     hang_guard: Guard | None = None
     """Ends the process when the event loop does not turn any more."""
@@ -245,6 +250,7 @@ def _services(parts: Parts) -> Supervisor:
         "services",
         [
             ChildSpec("pulse", pulse.run),
+            *_recorder(parts),
             ChildSpec("library", parts.library.run),
             ChildSpec("reclaim", reclaim.run),
             ChildSpec("running", running.run),
@@ -252,6 +258,14 @@ def _services(parts: Parts) -> Supervisor:
             ChildSpec("cron", cron.run),
         ],
     )
+
+
+def _recorder(parts: Parts) -> list[ChildSpec]:
+    if parts.recording is None:
+        return []
+    connect = parts.connect_recorder or parts.connect
+    recorder = Recorder(parts.recording, connect, parts.wakes.watch("triggers"), RecorderConfig())
+    return [ChildSpec("recorder", recorder.run)]
 
 
 def _roster(parts: Parts) -> Roster:

@@ -73,3 +73,13 @@ def _safe(fields: Mapping[str, Json]) -> dict[str, Json]:
     """Field names of the author must not collide with the logger's own."""
     reserved = {"event", "level", "timestamp", "app", "script", "exc_info", "stack_info"}
     return {(f"{name}_" if name in reserved else name): value for name, value in fields.items()}
+
+
+def tell_all(*sinks: Callable[[Sequence[Outcome]], None]) -> Callable[[Sequence[Outcome]], None]:
+    """Return a sink that hands outcomes on to each of `sinks`, in order."""
+
+    def tell(outcomes: Sequence[Outcome]) -> None:
+        for sink in sinks:
+            sink(outcomes)
+
+    return tell

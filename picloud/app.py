@@ -179,12 +179,14 @@ class _Node:
         from uuid_utils.compat import uuid7
 
         from picloud.actors.assembly import Parts, make_library, wake_for_sent
-        from picloud.actors.execution_log import ExecutionLog
+        from picloud.actors.execution_log import ExecutionLog, tell_all
         from picloud.actors.exit_log import ExitLog
+        from picloud.actors.recording import Recording
         from picloud.actors.runtime import Journal
         from picloud.actors.wakes import QueueWakes
         from picloud.actors.world import NodeWorld
         from picloud.db.connection import connect
+        from picloud.db.execution_reads import RECORDER
         from picloud.db.thread import ThreadConnections
         from picloud.engine import Engine
         from picloud.engine.sandbox import HangGuard, prepare_process
@@ -197,6 +199,7 @@ class _Node:
         world = NodeWorld(library, reads, pool, trio.lowlevel.current_trio_token(), partial(wake_for_sent, wakes))
         engine = Engine(_engine_settings(settings), world)
         log = structlog.get_logger()
+        recording = Recording(settings.record_buffer_mb * 1024 * 1024)
         library.check_with(engine.compile, lambda invalid: log.error("stored script is invalid", error=str(invalid)))
         try:
             yield Parts(
@@ -210,7 +213,9 @@ class _Node:
                 library=library,
                 wakes=wakes,
                 node_id=uuid7(),
-                on_outcomes=ExecutionLog(log),
+                on_outcomes=tell_all(ExecutionLog(log), recording),
+                recording=recording,
+                connect_recorder=partial(connect, self.database.dsn, application_name=RECORDER),
                 journal=Journal(report=ExitLog(structlog.get_logger("picloud.actors"))),
                 hang_guard=HangGuard(settings.hang_timeout_secs) if settings.hang_timeout_secs else None,
                 revive_database=self._revive if self.database.embedded else None,

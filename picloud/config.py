@@ -61,6 +61,9 @@ class Settings(BaseModel):
     max_trigger_depth: int = Field(default=8, ge=1, le=100)
     """How deep `invoke` and triggers may cause each other."""
 
+    record_buffer_mb: int = Field(default=32, ge=1, le=4096)
+    """What may wait to be recorded of executions, in MiB; beyond it log lines are dropped first, then executions."""
+
     queue_reclaim_interval_ms: int = Field(default=30_000, ge=100)
     """How often expired leases are looked for."""
     wake_by: Literal["listen", "poll"] = "listen"

@@ -186,7 +186,7 @@ class DeadLetterNotFound(NotFound):
 
 
 class ExecutionNotFound(NotFound):
-    """The app has no execution of that id, or it does not run any more."""
+    """The app has no execution of that id: it was not recorded, or its day was dropped; or it does not run any more."""
 
     code = "execution_not_found"
 

@@ -21,6 +21,8 @@ TriggerKind = Literal["http", "queue", "cron", "dead_letter", "email"]
 MessageState = Literal["ready", "delayed", "claimed"]
 DeadLetterReason = Literal["attempts_exhausted", "lease_expired", "cancelled", "expired"]
 LogLevel = Literal["debug", "info", "warning", "error"]
+RecordMode = Literal["all", "errors", "sampled"]
+ExecutionStatus = Literal["ok", "error", "timeout", "memory", "cancelled", "lease_lost"]
 
 Json = Any
 """A value that JSON carries: None, bool, int, float, str, list or dict with str keys."""
@@ -52,6 +54,15 @@ class App:
     id: AppId
     name: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPolicy:
+    """Which executions of an app are recorded. What failed is, whatever the mode."""
+
+    mode: RecordMode = "all"
+    sample_rate: float = 0.01
+    """Of `sampled`: the share of successes, from 0 to 1; what one root caused is kept or left out as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +234,8 @@ class LogLine:
     fields: Mapping[str, Json] = field(default_factory=dict)
     at: float = 0.0
     """Seconds since the epoch."""
+    callee_id: ExecutionId | None = None
+    """The execution that logged it, where it was called by `invoke`; None: the one that was started."""
 
 
 @dataclass(frozen=True, slots=True)

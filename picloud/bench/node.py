@@ -15,6 +15,7 @@ import trio
 from uuid_utils.compat import uuid7
 
 from picloud.actors.assembly import CONSUMER_BACKOFF, NodeTree, Parts, build_tree, make_library, wake_for_sent
+from picloud.actors.recording import Recording
 from picloud.actors.runtime import Backoff, Journal
 from picloud.actors.wakes import QueueWakes
 from picloud.actors.world import NodeWorld
@@ -96,8 +97,9 @@ async def bench_node(
     *,
     on_outcomes: Callable[[Sequence[Outcome]], None] = lambda outcomes: None,
     restart_backoff: Backoff = CONSUMER_BACKOFF,
+    record: bool = True,
 ) -> AsyncIterator[BenchNode]:
-    """Run a tree without a server on the database of `dsn`, in an app of its own."""
+    """Run a tree without a server on the database of `dsn`, in an app of its own; `record` its executions or not."""
     prepare_process()
     wakes = QueueWakes()
     async with Pool(dsn, settings.db_pool_size) as pool:
@@ -108,10 +110,13 @@ async def bench_node(
         reads = ThreadConnections(dsn)
         world = NodeWorld(library, reads, pool, trio.lowlevel.current_trio_token(), partial(wake_for_sent, wakes))
         engine = Engine(EngineSettings(), world)
+        recording = Recording(settings.record_buffer_mb * 1024 * 1024) if record else None
 
         def note(outcomes: Sequence[Outcome]) -> None:
             node.note_outcomes(outcomes)
             on_outcomes(outcomes)
+            if recording is not None:
+                recording(outcomes)
 
         parts = Parts(
             settings=settings,
@@ -125,6 +130,7 @@ async def bench_node(
             on_outcomes=note,
             journal=Journal(report=lambda report: None),
             restart_backoff=restart_backoff,
+            recording=recording,
         )
         with contextlib.closing(engine):
             tree = build_tree(parts)

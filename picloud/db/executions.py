@@ -6,6 +6,7 @@ from psycopg import errors
 
 from picloud.db.connection import Connection
 from picloud.db.sqlfile import load
+from picloud.types import AppId, RecordPolicy
 
 _sql = load("executions")
 
@@ -41,3 +42,9 @@ async def drop_partitions(conn: Connection, older_than_days: int) -> list[str]:
         return []
     assert row is not None
     return list(row[0])
+
+
+async def list_record_policies(conn: Connection) -> dict[AppId, RecordPolicy]:
+    """Return the policies of the apps that do not record everything."""
+    cur = await conn.execute(_sql.list_record_policies)
+    return {AppId(row[0]): RecordPolicy(row[1], row[2]) for row in await cur.fetchall()}

@@ -7,13 +7,14 @@ what went wrong in the author's terms; `sandbox` compiles and runs the code.
 
 from picloud.engine.engine import Engine
 from picloud.engine.events import CronEvent, DeadLetterEvent, EmailEvent, Event, HttpEvent, InvokeEvent, QueueEvent
-from picloud.engine.job import Cancel, Job, Outcome, RunningExecution
+from picloud.engine.job import Call, Cancel, Job, Outcome, RunningExecution
 from picloud.engine.sandbox import CompiledScript
 from picloud.engine.settings import EngineSettings
 from picloud.engine.stored_events import build_event
 from picloud.engine.world import EmptyWorld, World
 
 __all__ = [
+    "Call",
     "Cancel",
     "CompiledScript",
     "CronEvent",

@@ -221,7 +221,8 @@ class LogBridge:
             return
         text = message if type(message) is str else safe_str(message)
         shown = {name: self._field(value) for name, value in fields.items()}
-        logs.add(level, text, clean_json(shown), sum(map(len, shown)) + sum(map(_size, shown.values())))
+        size_bytes = sum(map(len, shown)) + sum(map(_size, shown.values()))
+        logs.add(level, text, clean_json(shown), size_bytes, run.callee_id)
 
     def _field(self, value: object) -> Json:
         try:

@@ -12,7 +12,7 @@ from picloud.engine.author_errors import STOPPED, describe_error, describe_stop
 from picloud.engine.effects import NO_EFFECTS
 from picloud.engine.execution import Execution, Run, export_result
 from picloud.engine.http_client import HttpClient, HttpSender
-from picloud.engine.job import Cancel, Job, Outcome, RunningExecution
+from picloud.engine.job import Call, Cancel, Job, Outcome, RunningExecution
 from picloud.engine.sandbox import BudgetExceeded, CompileCache, CompiledScript, Meter, Seat, Watchdog
 from picloud.engine.settings import EngineSettings
 from picloud.engine.world import World
@@ -114,7 +114,7 @@ class Engine:
 class _Slice:
     """The jobs that one thread runs in a row."""
 
-    __slots__ = ("__weakref__", "_asked", "_cpu_at", "_engine", "_execution", "_seat", "at")
+    __slots__ = ("__weakref__", "_asked", "_cpu_at", "_engine", "_epoch", "_execution", "_seat", "at")
 
     def __init__(self, engine: Engine, seat: Seat) -> None:
         self._engine = engine
@@ -125,6 +125,7 @@ class _Slice:
         # one job ends when the next begins: asking for the thread's CPU time is a system call
         self.at = time.perf_counter()
         self._cpu_at = time.thread_time()
+        self._epoch = time.time() - self.at
 
     def stop(self, reason: str) -> None:
         execution = self._execution
@@ -150,6 +151,7 @@ class _Slice:
         engine = self._engine
         run = Run(engine, job)
         execution = Execution(run, job.script, job.version, job.trigger_depth)
+        run.execution_id = execution.id
         run.root_id = job.root_execution_id or execution.id
         self._execution = execution
         # asked after the execution is in its place: a stop_all in between finds one or the other
@@ -164,7 +166,8 @@ class _Slice:
         finally:
             self._execution = None
         cancelled = result.error is not None and _is_shutdown(engine, run.meter)
-        outcome = _outcome(execution, result, cancelled, *self._take_time())
+        started_at = self._epoch + self.at
+        outcome = _outcome(execution, result, cancelled, started_at, *self._take_time())
         return outcome if self._asked is None else self._obey(outcome, run.meter)
 
     def _obey(self, outcome: Outcome, meter: Meter) -> Outcome:
@@ -178,7 +181,11 @@ class _Slice:
         error = outcome.error
         if error.type == STOPPED:
             error = replace(error, type="Cancelled")
-        return outcome._replace(error=error, discarded_by=cancel.by if cancel.discard else None)
+        return outcome._replace(
+            error=error,
+            discarded_by=cancel.by if cancel.discard else None,
+            calls=_cancel_stopped(outcome.calls),
+        )
 
     def _take_time(self) -> tuple[float, float]:
         """Return the seconds and those of CPU since the last time."""
@@ -208,8 +215,13 @@ def _is_shutdown(engine: Engine, meter: Meter) -> bool:
     return meter.reason is not None and meter.reason == engine.stop_reason()
 
 
-def _outcome(execution: Execution, result: _Result, cancelled: bool, duration: float, cpu: float) -> Outcome:
+def _outcome(
+    execution: Execution, result: _Result, cancelled: bool, started_at: float, duration: float, cpu: float
+) -> Outcome:
     run = execution.run
+    calls = run.calls()
+    if cancelled:
+        calls = _cancel_stopped(calls)
     ok = result.error is None
     return Outcome(
         job=run.job,
@@ -223,4 +235,14 @@ def _outcome(execution: Execution, result: _Result, cancelled: bool, duration: f
         cpu=cpu,
         cancelled=cancelled,
         response=result.response,
+        started_at=started_at,
+        calls=calls,
+    )
+
+
+def _cancel_stopped(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+    """Return calls of a run that was cancelled: what was stopped with it was cancelled, too."""
+    return tuple(
+        call._replace(status="cancelled") if call.error is not None and call.error.type == STOPPED else call
+        for call in calls
     )

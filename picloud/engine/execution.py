@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from uuid_utils.compat import uuid7
 
+from picloud.engine.author_errors import describe_error, describe_stop
 from picloud.engine.calling import check_depth, copy_args, resolve
 from picloud.engine.effects import UnitOfWork
 from picloud.engine.events import Event, InvokeEvent
+from picloud.engine.job import Call, find_status
 from picloud.engine.logs import LogBuffer
 from picloud.engine.offering import Offering
 from picloud.engine.sandbox import CompiledScript, Meter, export_value, run_script
 from picloud.errors import EngineClosed
 from picloud.payload import encode_payload
 from picloud.sdk.response import Response
-from picloud.types import ExecutionId, Json, LogLine, NewInvocation
+from picloud.types import ExecutionId, ExecutionStatus, Json, LogLine, NewInvocation, ScriptError
 
 if TYPE_CHECKING:
     from picloud.engine.engine import Engine
     from picloud.engine.job import Job
+
+MAX_CALLS = 500
+"""Calls by `invoke` of one run that are recorded."""
 
 
 class Run:
     """What the execution of a job and all that it invokes have in common: meter, effects, logs."""
 
     __slots__ = (
+        "_calls",
+        "_calls_dropped",
         "_engine",
         "_logs",
+        "callee_id",
+        "execution_id",
         "job",
         "meter",
         "root_id",
@@ -37,6 +47,8 @@ class Run:
         "unit",
     )
     root_id: ExecutionId
+    execution_id: ExecutionId
+    """Of the script that was started."""
 
     def __init__(self, engine: Engine, job: Job) -> None:
         # weak: a script's leftovers (a generator, an exception) must not keep an engine that was shut down
@@ -47,6 +59,9 @@ class Run:
         self.meter.clock = engine.clock
         self.unit = UnitOfWork(engine.settings.max_effects)
         self.scripts: dict[str, CompiledScript] = {job.script.filename: job.script}
+        self.callee_id: ExecutionId | None = None
+        self._calls: list[Call] | None = None
+        self._calls_dropped = 0
 
     def engine(self) -> Engine:
         """Return the engine.
@@ -73,11 +88,26 @@ class Run:
 
     def log_lines(self) -> tuple[LogLine, ...]:
         """Return what was logged and printed, once the run is over."""
+        if self._calls_dropped:
+            self.logs().add("warning", f"{self._calls_dropped} more calls by invoke not recorded: past {MAX_CALLS}")
         dropped = self.meter.lines_dropped
         return self.logs().lines(dropped) if dropped or self._logs is not None else ()
 
+    def calls(self) -> tuple[Call, ...]:
+        """Return what was called by `invoke`."""
+        return () if self._calls is None else tuple(self._calls)
+
+    def add_call(self, call: Call) -> None:
+        """Keep what was called; of a flood only the first."""
+        if self._calls is None:
+            self._calls = [call]
+        elif len(self._calls) < MAX_CALLS:
+            self._calls.append(call)
+        else:
+            self._calls_dropped += 1
+
     def _print(self, line: str) -> None:
-        self.logs().add("info", line)
+        self.logs().add("info", line, callee_id=self.callee_id)
 
 
 class Execution:
@@ -119,13 +149,33 @@ class Execution:
             compiled = engine.compile(script.name, script.source)
             run.scripts[compiled.filename] = compiled
         event = InvokeEvent(copy_args(args, run.meter), self.script.name)
+        return Execution(run, compiled, script.version, depth)._answer(event, self)
+
+    def _answer(self, event: Event, caller: Execution) -> Json:
+        """Run as the callee of `caller`, and note how that went."""
+        run = self.run
         mark = run.unit.mark()
+        status: ExecutionStatus = "ok"
+        error: ScriptError | None = None
+        started_at, cpu_at, at = time.time(), time.thread_time(), time.perf_counter()
+        outer, run.callee_id = run.callee_id, self.id
         try:
-            value = Execution(run, compiled, script.version, depth).handle(event)
-            return export_result(value, run.meter)[0]
-        except BaseException:
+            return export_result(self.handle(event), run.meter)[0]
+        except Exception as failure:
             run.unit.take_back(mark)
+            status, error = "error", describe_error(failure, self.script, run.scripts)
             raise
+        except BaseException as stop:
+            run.unit.take_back(mark)
+            error = describe_stop(stop, run.meter.reason or str(stop), self.script, run.scripts)
+            status = find_status(error)
+            raise
+        finally:
+            run.callee_id = outer
+            took = time.perf_counter() - at, time.thread_time() - cpu_at
+            run.add_call(
+                Call(self.id, caller.id, self.script.name, self.version, self.depth, started_at, *took, status, error)
+            )
 
     def invoke_async(self, target: str, args: Json = None, *, method: str | None = None) -> str:
         """Have another script run later, once, after this execution's effects are committed; return the delivery's id.

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from picloud.engine.author_errors import STOPPED
 from picloud.engine.events import Event
 from picloud.engine.sandbox import CompiledScript
 from picloud.sdk.response import Response
-from picloud.types import AppId, Effects, ExecutionId, Json, LogLine, NewMessage, ScriptError
+from picloud.types import (
+    AppId,
+    Effects,
+    ExecutionId,
+    ExecutionStatus,
+    Json,
+    LogLine,
+    NewMessage,
+    ScriptError,
+    TriggerId,
+)
 
 
 class Job(NamedTuple):
@@ -25,6 +36,28 @@ class Job(NamedTuple):
     """None: this execution is the root of what it causes."""
     request_id: str | None = None
     principal: str | None = None
+    trigger_id: TriggerId | None = None
+    attempt: int = 1
+    parent_execution_id: ExecutionId | None = None
+    """Whatever sent or asked for what is worked on; None where nothing of ours did."""
+
+
+class Call(NamedTuple):
+    """One script that another called by `invoke`: an execution within an execution."""
+
+    execution_id: ExecutionId
+    parent_execution_id: ExecutionId
+    script: str
+    version: int
+    trigger_depth: int
+    started_at: float
+    """Seconds since the epoch."""
+    duration: float
+    """Seconds."""
+    cpu: float
+    """Seconds."""
+    status: ExecutionStatus
+    error: ScriptError | None
 
 
 class Outcome(NamedTuple):
@@ -49,6 +82,17 @@ class Outcome(NamedTuple):
     """Where the handler returned one."""
     discarded_by: str | None = None
     """Who had it stopped and wants what it worked on gone, not tried again."""
+    started_at: float = 0.0
+    """Seconds since the epoch."""
+    calls: tuple[Call, ...] = ()
+    """What was called by `invoke`, in the order in which it ended."""
+
+    @property
+    def status(self) -> ExecutionStatus:
+        """How it ended, as far as the engine knows."""
+        if self.ok:
+            return "ok"
+        return "cancelled" if self.cancelled else find_status(self.error)
 
     def fail(self, error: ScriptError) -> Outcome:
         """Return what this becomes when its effects were refused."""
@@ -83,3 +127,14 @@ class RunningExecution(NamedTuple):
     """Seconds since the epoch, by this node's clock."""
     stopping: bool = False
     """It was told to end, and does at its next tick."""
+
+
+def find_status(error: ScriptError | None) -> ExecutionStatus:
+    """Return what kind of failure an error is."""
+    if error is not None and error.type == "Cancelled" and error.message.startswith("cancelled by '"):
+        return "cancelled"
+    if error is None or error.type != STOPPED:
+        return "error"
+    if error.message.startswith(("ran past", "used more than")):
+        return "timeout"
+    return "memory" if error.message.startswith(("allocated more than", "the process grew")) else "error"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from picloud.engine.sandbox import escape_controls
-from picloud.types import Json, LogLevel, LogLine
+from picloud.types import ExecutionId, Json, LogLevel, LogLine
 
 MAX_MESSAGE_CHARS = 16_000
 
@@ -22,7 +22,14 @@ class LogBuffer:
         self._bytes_left = max_bytes
         self._dropped = 0
 
-    def add(self, level: LogLevel, message: str, fields: Mapping[str, Json] | None = None, size_bytes: int = 0) -> None:
+    def add(
+        self,
+        level: LogLevel,
+        message: str,
+        fields: Mapping[str, Json] | None = None,
+        size_bytes: int = 0,
+        callee_id: ExecutionId | None = None,
+    ) -> None:
         """Keep a line; `size_bytes` is what its fields take."""
         text = clean_text(message, MAX_MESSAGE_CHARS)
         size_bytes += len(text) + 1
@@ -31,7 +38,7 @@ class LogBuffer:
             return
         self._lines_left -= 1
         self._bytes_left -= size_bytes
-        self._lines.append(LogLine(level, text, fields or {}, time.time()))
+        self._lines.append(LogLine(level, text, fields or {}, time.time(), callee_id))
 
     def is_full(self) -> bool:
         """Count a line and say True when there is no room for any."""
