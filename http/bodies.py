@@ -59,11 +59,27 @@ def _read_delay(value: Any) -> float:
         raise PydanticCustomError("delay", "{text}", {"text": str(error)}) from error
 
 
+def _read_moment(value: Any) -> datetime:
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise PydanticCustomError("moment", "must be a time with its zone, such as 2026-12-01T08:30:00Z")
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise PydanticCustomError("moment", "is out of range") from None
+
+
 Text = Annotated[str, AfterValidator(_check_text)]
 """Text that PostgreSQL can store."""
 
 Delay = Annotated[float, BeforeValidator(_read_delay)]
 """Seconds, given as a number or as text such as "5m"."""
+
+Moment = Annotated[datetime, BeforeValidator(_read_moment)]
+"""A time of a request, as RFC 3339 text with its zone."""
 
 Time = Annotated[datetime, AfterValidator(lambda time: time.astimezone(UTC))]
 """RFC 3339 in UTC, whatever the session's time zone was."""

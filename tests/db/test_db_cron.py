@@ -16,7 +16,7 @@ from picloud.db.apps import delete_app, insert_app
 from picloud.db.connection import Connection, connect
 from picloud.db.cron import CronTrigger, get_cron_trigger, insert_cron_trigger, list_cron_triggers, update_cron_trigger
 from picloud.db.cron_fires import Fired, find_next_due, fire_due, prune_fires
-from picloud.db.dead_letters import list_dead_letters, replay_dead_letter
+from picloud.db.dead_letters import Replay, list_dead_letters, replay_dead_letter
 from picloud.db.messages import list_messages
 from picloud.db.outbox import Delivery, bury_delivery, claim_deliveries
 from picloud.db.pool import Pool
@@ -326,7 +326,7 @@ async def test_failed_run_is_a_dead_letter_that_can_be_replayed(conn: Connection
     await bury_delivery(conn, token, failed, json.dumps({"type": "ValueError", "message": "no"}))
     (dead,) = await list_dead_letters(conn, app.id)
     assert (dead.source, dead.script_name, dead.event) == ("cron", "report", failed.event)
-    replayed = await replay_dead_letter(conn, app.id, dead.id)
+    replayed = await replay_dead_letter(conn, app.id, dead.id, Replay("ann"))
     (again,) = await claim(conn)
     assert (again.id, again.source_kind, again.event) == (replayed.message_id, "cron", failed.event)
     assert (again.max_attempts, again.retry_base_ms) == (3, 1000)

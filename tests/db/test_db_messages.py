@@ -10,7 +10,14 @@ from queue_probes import Queue, message, new_queue
 from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection, connect
-from picloud.db.dead_letters import get_dead_letter, list_dead_letters, replay_dead_letter, replay_dead_letters
+from picloud.db.dead_letters import (
+    DeadLetterFilter,
+    Replay,
+    get_dead_letter,
+    list_dead_letters,
+    replay_dead_letter,
+    replay_dead_letters,
+)
 from picloud.db.messages import (
     Effect,
     LowWater,
@@ -299,12 +306,12 @@ async def test_reclaim_takes_batches_and_the_default_timeout_where_no_trigger_is
 
 async def test_replayed_dead_letter_is_a_new_message_with_all_attempts_ahead(queue: Queue) -> None:
     dead = await bury(queue, "x")
-    replayed = await replay_dead_letter(queue.conn, queue.app.id, dead)
+    replayed = await replay_dead_letter(queue.conn, queue.app.id, dead, Replay("ann"))
     (again,) = (await queue.claim()).pulled.messages
     assert (again.id, again.payload, again.attempt) == (replayed.message_id, "x", 1)
     assert await queue.counts() == (0, 0, 1, 0)
     with pytest.raises(AlreadyReplayed):
-        await replay_dead_letter(queue.conn, queue.app.id, dead)
+        await replay_dead_letter(queue.conn, queue.app.id, dead, Replay("ann"))
     stored = await get_dead_letter(queue.conn, queue.app.id, dead)
     assert (stored.resolution, stored.replay_message_id) == ("replayed", replayed.message_id)
 
@@ -317,7 +324,9 @@ async def test_replays_at_once_take_each_dead_letter_once(database: str, queue: 
     async def replay() -> None:
         conn = await connect(database)
         try:
-            counts.append(len(await replay_dead_letters(conn, queue.app.id, queue_name="jobs", limit=20)))
+            wanted = DeadLetterFilter(queue_name="jobs")
+            replayed, _ = await replay_dead_letters(conn, queue.app.id, Replay("ann"), wanted=wanted, limit=20)
+            counts.append(len(replayed))
         finally:
             await conn.close()
 
@@ -330,7 +339,7 @@ async def test_replays_at_once_take_each_dead_letter_once(database: str, queue: 
 
 async def test_unknown_dead_letter_cannot_be_replayed(queue: Queue) -> None:
     with pytest.raises(DeadLetterNotFound):
-        await replay_dead_letter(queue.conn, queue.app.id, DeadLetterId(uuid7()))
+        await replay_dead_letter(queue.conn, queue.app.id, DeadLetterId(uuid7()), Replay("ann"))
 
 
 async def bury(queue: Queue, payload: object) -> DeadLetterId:

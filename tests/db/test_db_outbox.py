@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
 from picloud.db.dead_letter_triggers import insert_dead_letter_trigger
-from picloud.db.dead_letters import list_dead_letters, replay_dead_letter, replay_dead_letters
+from picloud.db.dead_letters import Replay, list_dead_letters, replay_dead_letter, replay_dead_letters
 from picloud.db.messages import dead_letter_messages, reclaim_messages
 from picloud.db.outbox import (
     bury_delivery,
@@ -130,12 +130,12 @@ async def test_dead_letter_of_an_invocation_is_replayed_and_that_of_a_dead_lette
     newest, oldest = await list_dead_letters(conn, queue.app.id)
     assert (newest.source, oldest.source) == ("dead_letter", "invoke")
 
-    (replayed,) = await replay_dead_letters(conn, queue.app.id)
+    (replayed,), _ = await replay_dead_letters(conn, queue.app.id, Replay("ann"))
     assert (replayed.dead_letter_id, replayed.queue_name) == (oldest.id, None)
     (again,) = await claim_deliveries(conn, ClaimToken(uuid7()), 10)
     assert (again.id, again.script_name, again.event) == (replayed.message_id, "later", {"body": [1], "caller": "main"})
     assert (again.source_kind, again.trigger_depth, again.max_attempts) == ("invoke", 2, 1)
     with pytest.raises(Conflict, match="discard it"):
-        await replay_dead_letter(conn, queue.app.id, newest.id)
+        await replay_dead_letter(conn, queue.app.id, newest.id, Replay("ann"))
     with pytest.raises(AlreadyReplayed):
-        await replay_dead_letter(conn, queue.app.id, oldest.id)
+        await replay_dead_letter(conn, queue.app.id, oldest.id, Replay("ann"))

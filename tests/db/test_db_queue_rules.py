@@ -10,7 +10,7 @@ from queue_probes import Claims, Queue, message, new_queue
 from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
-from picloud.db.dead_letters import replay_dead_letters
+from picloud.db.dead_letters import Replay, replay_dead_letters
 from picloud.db.messages import LowWater, Settlement, dead_letter_messages, insert_messages, nack_messages
 from picloud.db.pool import Pool
 from picloud.db.queue_rules import change_rules, get_rules, pull_by_rules
@@ -118,7 +118,7 @@ async def test_replayed_dead_letter_keeps_its_key(conn: Connection) -> None:
     await send(queue, ("a1", "a"))
     claims = await queue.claim()
     await dead_letter_messages(conn, claims.token, [(claims.ids[0], "{}")], trigger_id=None, script_name=None)
-    await replay_dead_letters(conn, queue.app.id)
+    await replay_dead_letters(conn, queue.app.id, Replay("ann"))
     await send(queue, ("a2", "a"))
     assert (await queue.claim()).payloads == ["a1"]
 

@@ -16,6 +16,7 @@ from picloud.types import App, ClaimToken, MessageId, NewMessage
 
 ORDERS = "/api/v1/apps/shop/queues/orders"
 MESSAGES = f"{ORDERS}/messages"
+LONG_AGO = "2020-01-01T00:00:00Z"
 DEAD = "/api/v1/apps/shop/dead_letters"
 
 
@@ -293,11 +294,68 @@ async def test_replay_of_many_takes_the_oldest_first(api: Api, shop: App) -> Non
     dead = await bury(api, shop, *range(5))
     first = await api.post(f"{DEAD}/replay", {"limit": 2, "queue_name": "orders"})
     assert [item["dead_letter_id"] for item in first.body["items"]] == dead[:2]
-    assert (await api.post(f"{DEAD}/replay", {"queue_name": "other"})).body == {"items": [], "replayed": 0}
+    nothing = (await api.post(f"{DEAD}/replay", {"queue_name": "other"})).body
+    assert (nothing["items"], nothing["replayed"]) == ([], 0)
     assert (await api.post(f"{DEAD}/replay")).body["replayed"] == 3
     assert await count(api) == 5
-    for body in ({"limit": 0}, {"limit": 10_001}, {"queue_name": "a\0"}, {"queue": "orders"}):
+    for body in (
+        {"limit": 0},
+        {"limit": 10_001},
+        {"queue_name": "a\0"},
+        {"queue": "orders"},
+        {"per_second": 0},
+        {"died_after": "yesterday"},
+        {"died_before": "2026-12-01T08:00:00"},
+        {"died_before": "0001-01-01T00:00:00+14:00"},
+        {"reason": "bad luck"},
+        {"delay": -1},
+    ):
         assert (await api.post(f"{DEAD}/replay", body)).code == "invalid_fields"
+
+
+async def test_replay_by_filter_into_another_queue_at_a_rate(api: Api, shop: App, around: Surroundings) -> None:
+    await bury(api, shop, *range(4))
+    wish = {"error_type": "ValueError", "script": "triage", "to_queue": "later", "per_second": 0.1, "limit": 3}
+    for other in ({"error_type": "KeyError"}, {"script": "x"}, {"reason": "expired"}, {"died_before": LONG_AGO}):
+        assert (await api.post(f"{DEAD}/replay", {**wish, **other})).body["replayed"] == 0
+    around.sent.clear()
+    answer = await api.post(f"{DEAD}/replay", {**wish, "died_after": LONG_AGO})
+    assert [(item["queue_name"], item["due_in"]) for item in answer.body["items"]] == [
+        ("later", 0.0), ("later", 10.0), ("later", 20.0)
+    ]  # fmt: skip
+    assert around.sent == [(shop.id, ["later"] * 3)]
+    later = (await api.get("/api/v1/apps/shop/queues/later")).body
+    assert (later["ready"], later["delayed"]) == (1, 2)
+    # nothing dies again before `as_of`: the last one is older
+    left = await api.post(f"{DEAD}/replay", {"died_before": answer.body["as_of"]})
+    assert left.body["replayed"] == 1
+    assert (await api.post(f"{DEAD}/replay", {"to_queue": "no/queue"})).code == "invalid_name"
+
+
+async def test_who_resolved_a_dead_letter_how_and_when_is_kept(api: Api, shop: App) -> None:
+    first, second = await bury(api, shop, 1, 2)
+    discarded = await api.patch(f"{DEAD}/{first}", {"resolution": "discarded", "note": "a test order"})
+    facts = {"resolution": "discarded", "resolved_by": "test", "resolution_note": "a test order"}
+    assert discarded.status == 200
+    assert {name: discarded.body[name] for name in facts} == facts
+    assert discarded.body["resolved_at"] is not None
+    for refused in (
+        await api.patch(f"{DEAD}/{first}", {"resolution": "discarded"}),
+        await api.post(f"{DEAD}/{first}/replay"),
+    ):
+        assert (refused.status, refused.code) == (409, "already_replayed")
+        assert "by 'test'" in refused.body["detail"]
+    reopened = (await api.patch(f"{DEAD}/{first}", {"resolution": None})).body
+    assert [reopened[name] for name in (*facts, "resolved_at")] == [None] * 4
+    assert (await api.patch(f"{DEAD}/{first}", {"resolution": None})).code == "conflict"
+    await api.post(f"{DEAD}/{second}/replay", {"to_queue": "later", "delay": "1h"})
+    replayed = (await api.get(f"{DEAD}/{second}")).body
+    assert (replayed["resolution"], replayed["resolved_by"]) == ("replayed", "test")
+    assert (await api.patch(f"{DEAD}/{second}", {"resolution": None})).code == "already_replayed"
+    assert (await api.get("/api/v1/apps/shop/queues/later")).body["delayed"] == 1
+    for body in ({}, {"resolution": "replayed"}, {"resolution": None, "note": "x"}):
+        assert (await api.patch(f"{DEAD}/{first}", body)).code == "invalid_fields"
+    assert (await api.patch(f"{DEAD}/{uuid4()}", {"resolution": None})).code == "dead_letter_not_found"
 
 
 async def test_dead_letters_come_newest_first_in_pages(api: Api, shop: App) -> None:

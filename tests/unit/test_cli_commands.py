@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,12 @@ LETTER = {
     "died_at": "2026-01-01T00:00:01Z",
     "resolved_at": None,
     "resolution": None,
+    "resolved_by": None,
+    "resolution_note": None,
     "replay_message_id": None,
 }
+AS_OF = "2026-12-01T09:00:00Z"
+SINCE = datetime(2026, 12, 1, 8, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -187,17 +192,47 @@ def test_named_letters_are_replayed_one_by_one(node: ScriptedNode) -> None:
     assert [path for _, path, _ in asked(node)] == [f"/apps/shop/dead_letters/{name}/replay" for name in ("a", "b")]
 
 
-def test_replay_all_ends_even_when_what_it_replays_dies_again(node: ScriptedNode) -> None:
-    def replay(request: Request) -> tuple[int, Any]:
-        return 200, {"items": [{"dead_letter_id": "x"}] * request.body["limit"], "replayed": request.body["limit"]}
+def replay_of(total: int) -> Callable[[Request], tuple[int, Any]]:
+    """An API with so many dead letters; those that die again meanwhile are younger than `as_of`."""
+    left = total
 
-    node.answers["GET /apps/shop/queues"] = listing(queue("orders", dead=2300), queue("mail", dead=5))
-    node.answers["POST /apps/shop/dead_letters/replay"] = replay
+    def replay(request: Request) -> tuple[int, Any]:
+        nonlocal left
+        count = min(left, request.body["limit"]) if "died_before" in request.body or left == total else 1000
+        left -= count
+        return 200, {"items": [{"dead_letter_id": "x"}] * count, "replayed": count, "as_of": AS_OF}
+
+    return replay
+
+
+def test_replay_all_ends_even_when_what_it_replays_dies_again(node: ScriptedNode) -> None:
+    node.answers["POST /apps/shop/dead_letters/replay"] = replay_of(2300)
     ran = run(node, "dead", "replay", "shop", "--all", "--queue", "orders", "--json")
     assert json.loads(ran.out)["replayed"] == 2300
-    assert [body for method, _, body in asked(node) if method == "POST"] == [
-        {"queue_name": "orders", "limit": limit} for limit in (1000, 1000, 300)
-    ]
+    first = {"queue_name": "orders", "limit": 1000}
+    rest = {**first, "died_before": AS_OF}
+    assert [body for _, _, body in asked(node)] == [first, rest, rest]
+
+
+def test_replay_at_a_rate_into_another_queue_spreads_over_all_batches(node: ScriptedNode) -> None:
+    node.answers["POST /apps/shop/dead_letters/replay"] = replay_of(1200)
+    words = ["--all", "--rate", "50", "--to", "later", "--error", "KeyError", "--since", "2026-12-01T08:00:00+00:00"]
+    assert run(node, "dead", "replay", "shop", *words).out == "replayed 1,200 dead letters\n"
+    bodies = [body for _, _, body in asked(node)]
+    assert [(body["per_second"], body["delay"]) for body in bodies] == [(50, 0), (50, 20)]
+    assert {(body["to_queue"], body["error_type"]) for body in bodies} == {("later", "KeyError")}
+    assert all(datetime.fromisoformat(body["died_after"]) == SINCE for body in bodies)
+    del node.requests[:]
+    node.answers["POST /apps/shop/dead_letters/a/replay"] = (200, {"dead_letter_id": "a"})
+    node.answers["POST /apps/shop/dead_letters/b/replay"] = (200, {"dead_letter_id": "b"})
+    assert run(node, "dead", "replay", "shop", "a", "b", "--rate", "2").code == 0
+    assert [body for _, _, body in asked(node)] == [{}, {"delay": 0.5}]
+
+
+def test_a_time_that_is_none_is_refused(node: ScriptedNode) -> None:
+    ran = run(node, "dead", "shop", "--since", "yesterday")
+    assert (ran.code, node.requests) == (2, [])
+    assert "neither a duration such as 2h nor a time" in ran.err
 
 
 @pytest.mark.parametrize("words", [["shop"], ["shop", "a", "--all"], ["shop", "a", "--queue", "orders"]])
@@ -206,10 +241,18 @@ def test_replay_wants_ids_or_all(node: ScriptedNode, words: list[str]) -> None:
     assert (ran.code, node.requests) == (2, [])
 
 
-def test_discard_deletes_and_an_unknown_id_is_an_error(node: ScriptedNode) -> None:
+def test_discard_resolves_reopen_takes_it_back_and_delete_deletes(node: ScriptedNode) -> None:
+    node.answers["PATCH /apps/shop/dead_letters/a"] = (200, LETTER)
     node.answers["DELETE /apps/shop/dead_letters/a"] = (204, None)
-    assert run(node, "dead", "discard", "shop", "a").out == "discarded 1 dead letter\n"
-    node.answers["DELETE /apps/shop/dead_letters/b"] = (404, {"code": "dead_letter_not_found", "detail": "no letter b"})
+    assert run(node, "dead", "discard", "shop", "a", "--note", "a test").out == "discarded 1 dead letter\n"
+    assert run(node, "dead", "reopen", "shop", "a").out == "reopened 1 dead letter\n"
+    assert run(node, "dead", "delete", "shop", "a").out == "deleted 1 dead letter\n"
+    assert [(method, body) for method, _, body in asked(node)] == [
+        ("PATCH", {"resolution": "discarded", "note": "a test"}),
+        ("PATCH", {"resolution": None}),
+        ("DELETE", None),
+    ]
+    node.answers["PATCH /apps/shop/dead_letters/b"] = (404, {"code": "dead_letter_not_found", "detail": "no letter b"})
     ran = run(node, "dead", "discard", "shop", "b")
     assert (ran.code, ran.out, ran.err) == (1, "", "Error: no letter b\n")
 
