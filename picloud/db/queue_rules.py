@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from psycopg import errors
@@ -14,7 +13,7 @@ from picloud.db.messages import LowWater, Pulled, Settlement, pull_messages
 from picloud.db.queues import queue_not_found
 from picloud.db.sqlfile import load
 from picloud.db.triggers import explain_range
-from picloud.types import AppId, ClaimToken, MessageId, QueueRules
+from picloud.types import AppId, ClaimToken, QueueRules
 
 _sql = load("queues")
 
@@ -43,7 +42,7 @@ async def pull_by_rules(
     """
     async with conn.transaction():
         rules = await _lock(conn, app_id, queue_name)
-        allowed = await _allow(conn, app_id, queue_name, rules, settle.done, limit)
+        allowed = await _allow(conn, app_id, queue_name, rules, settle, limit)
         pulled = await pull_messages(
             conn,
             app_id,
@@ -98,11 +97,11 @@ async def _lock(conn: Connection, app_id: AppId, queue_name: str) -> QueueRules:
 
 
 async def _allow(
-    conn: Connection, app_id: AppId, queue_name: str, rules: QueueRules, done: Sequence[MessageId], limit: int
+    conn: Connection, app_id: AppId, queue_name: str, rules: QueueRules, settle: Settlement, limit: int
 ) -> _Allowance:
     count, wait = limit, None
     if rules.max_in_flight is not None:
-        values = {"app_id": app_id, "name": queue_name, "done": list(done)}
+        values = {"app_id": app_id, "name": queue_name, "token": settle.token, "done": list(settle.done)}
         row = await (await conn.execute(_sql.count_claimed, values)).fetchone()
         assert row is not None
         count = min(count, max(0, rules.max_in_flight - row[0]))

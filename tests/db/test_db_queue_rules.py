@@ -11,9 +11,17 @@ from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
 from picloud.db.dead_letters import Replay, replay_dead_letters
-from picloud.db.messages import LowWater, Settlement, dead_letter_messages, insert_messages, nack_messages
+from picloud.db.messages import (
+    LowWater,
+    Settlement,
+    dead_letter_messages,
+    insert_messages,
+    nack_messages,
+    release_messages,
+)
 from picloud.db.pool import Pool
 from picloud.db.queue_rules import change_rules, get_rules, pull_by_rules
+from picloud.db.queues import ensure_queue
 from picloud.errors import InvalidInput, QueueNotFound
 from picloud.types import ClaimToken, QueueRules
 
@@ -21,6 +29,11 @@ from picloud.types import ClaimToken, QueueRules
 async def send(queue: Queue, *pairs: tuple[Any, str | None], **more: Any) -> None:
     messages = [message(queue.name, payload, group_key=key, **more) for payload, key in pairs]
     await insert_messages(queue.conn, queue.app.id, messages)
+
+
+async def change_rules_of_new(queue: Queue, rules: QueueRules) -> None:
+    await ensure_queue(queue.conn, queue.app.id, queue.name)
+    await change_rules(queue.conn, queue.app.id, queue.name, rules)
 
 
 async def pull(queue: Queue, conn: Connection, limit: int = 10, done: Claims | None = None) -> Claims:
@@ -143,6 +156,26 @@ async def test_no_more_are_in_flight_than_the_queue_allows_however_many_claim_at
     # what is acknowledged in the same statement counts no more
     full = next(claims for claims in claimed if len(claims.payloads) == 4)
     assert len((await pull(queue, conn, limit=10, done=full)).payloads) == 4
+
+
+async def test_stale_acknowledgement_takes_nobodys_place(conn: Connection) -> None:
+    queue = await new_queue(conn)
+    await change_rules_of_new(queue, QueueRules(max_in_flight=1))
+    await queue.send(1, 2)
+    stale = await pull(queue, conn)
+    await release_messages(conn, stale.token, stale.ids)
+    assert (await pull(queue, conn)).payloads == [1]
+    assert (await pull(queue, conn, done=stale)).payloads == []
+
+
+async def test_stale_acknowledgement_does_not_let_a_later_message_go_first(conn: Connection) -> None:
+    queue = await new_queue(conn)
+    await change_rules_of_new(queue, QueueRules(fifo=True))
+    await queue.send("first")
+    stale = await queue.claim()
+    await nack_messages(conn, stale.token, [(stale.ids[0], 0.0)])
+    await queue.send("second", priority=9)
+    assert (await queue.claim(done=stale)).payloads == ["first"]
 
 
 async def test_no_more_are_claimed_in_a_second_than_the_rate_allows(conn: Connection) -> None:

@@ -148,7 +148,7 @@ with acked as (
              select from queue_messages b
               where b.app_id = %(app_id)s and b.queue_name = %(queue_name)s and b.group_key = c.group_key
                 -- acknowledged just now, which this statement's snapshot does not show
-                and not (b.id = any(%(ack_ids)s::uuid[]) and b.claim_token = %(ack_token)s)
+                and not (b.id = any(%(ack_ids)s::uuid[]) and b.claim_token is not distinct from %(ack_token)s)
                 and (b.claim_token is not null or (b.id < c.id and (b.attempt > 0 or b.deliver_after <= now())))))
          order by deliver_after, id
          for update skip locked

@@ -47,8 +47,10 @@ update queues set paused_at = null where app_id = %(app_id)s and name = %(name)s
 select max_in_flight, rate_per_second from queues where app_id = %(app_id)s and name = %(name)s for no key update;
 
 -- name: count_claimed
+-- What is in flight, less what this very statement acknowledges; a stale acknowledgement takes nobody's place.
 select count(*)::int from queue_messages
- where app_id = %(app_id)s and queue_name = %(name)s and claim_token is not null and not id = any(%(done)s::uuid[]);
+ where app_id = %(app_id)s and queue_name = %(name)s and claim_token is not null
+   and not (claim_token = %(token)s and id = any(%(done)s::uuid[]));
 
 -- name: refill_rate
 -- What the rate allows now: a second's worth at most, in whole messages from 1 on.
