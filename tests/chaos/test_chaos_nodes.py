@@ -278,7 +278,8 @@ def is_quiet(cluster: Cluster) -> bool:
 
 def why_busy(cluster: Cluster) -> str:
     rows = cluster.ask(
-        "select queue_name, claim_token is not null, deliver_after <= now(), count(*) from queue_messages group by 1, 2, 3"
+        "select queue_name, claim_token is not null, deliver_after <= now(), count(*) "
+        "from queue_messages group by 1, 2, 3"
     )
     logs = [node.log.read_text()[-1500:] for node in cluster.nodes]
     return f"{rows} {cluster.ask('select claimed_at, attempt from outbox limit 5')}\n" + "\n".join(logs)
@@ -304,7 +305,8 @@ def check(cluster: Cluster, sender: Sender) -> None:
     assert poison <= set(dead) <= poison | {n for n, kind in sender.unknown.items() if kind == "poison"}
     # an invocation runs once: those that a node took along are dead letters, and nothing else is
     lost = cluster.ask(
-        "select coalesce(event->>'body', event->>'args')::int, reason, error::text from dead_letters where source = 'invoke'"
+        "select coalesce(event->>'body', event->>'args')::int, reason, error::text "
+        "from dead_letters where source = 'invoke'"
     )
     print(f"{len(lost)} invocations died with their node", collections.Counter(row[1:] for row in lost))
     invoked = effects("invoked") + collections.Counter(n for n, _, _ in lost)
