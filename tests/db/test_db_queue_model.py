@@ -23,7 +23,7 @@ from uuid_utils.compat import uuid7
 
 from picloud.db.apps import insert_app
 from picloud.db.connection import Connection, connect
-from picloud.db.dead_letters import delete_dead_letter, replay_dead_letter, replay_dead_letters
+from picloud.db.dead_letters import Replay, delete_dead_letter, replay_dead_letter, replay_dead_letters
 from picloud.db.messages import (
     Effect,
     LowWater,
@@ -77,6 +77,7 @@ ROWS = """
 select id, queue_name, priority, attempt, max_attempts, claim_token, deliver_after > now(), dedup_key, group_key
   from queue_messages where app_id = %s order by deliver_after, id
 """
+AGAIN = Replay(by="somebody")
 KEYS = st.none() | st.sampled_from("xyz")
 SHARE = st.integers(0, 7)
 """Which of the messages in hand: a bit mask, so that a few and all of them are chosen often."""
@@ -418,11 +419,11 @@ class QueueMachine(RuleBasedStateMachine):
     def replay(self, pick: int, everything: bool, limit: int) -> None:
         waiting = self.model.replayable()
         if everything:
-            replayed = self.do(replay_dead_letters, self.admin, self.app, limit=limit)
+            replayed = self.do(replay_dead_letters, self.admin, self.app, AGAIN, limit=limit)
             expected = waiting[:limit]
         else:
             expected = [waiting[pick % len(waiting)]]
-            replayed = [self.do(replay_dead_letter, self.admin, self.app, DeadLetterId(expected[0]))]
+            replayed = [self.do(replay_dead_letter, self.admin, self.app, DeadLetterId(expected[0]), AGAIN)]
         assert [one.dead_letter_id for one in replayed] == expected
         self.model.tick()
         for one in replayed:
