@@ -419,7 +419,7 @@ class QueueMachine(RuleBasedStateMachine):
     def replay(self, pick: int, everything: bool, limit: int) -> None:
         waiting = self.model.replayable()
         if everything:
-            replayed = self.do(replay_dead_letters, self.admin, self.app, AGAIN, limit=limit)
+            replayed, _ = self.do(replay_dead_letters, self.admin, self.app, AGAIN, limit=limit)
             expected = waiting[:limit]
         else:
             expected = [waiting[pick % len(waiting)]]
