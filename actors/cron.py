@@ -80,19 +80,26 @@ class Cron:
         backoff = OutageBackoff(self.health)
         while True:
             try:
-                await self.fire()
-                await self._prune()
-                self.next_due_in = await self._store.next_due(self._broken)
+                self.next_due_in = await self.look()
             except DatabaseUnavailable as error:
                 await backoff.wait(error)
                 continue
             backoff.ok(next(iter(self._broken.values()), None))
             await self.mailbox.wait(timeout=self._rest())
 
-    async def fire(self) -> CronRound:
-        """Fire batches until one comes back short; return what was done."""
+    async def look(self) -> float | None:
+        """Fire what is due; return in how many seconds the next is. One statement where nothing is due."""
         if trio.current_time() >= self._broken_until:
             self._broken.clear()
+        due_in = await self._store.next_due(self._broken)
+        if due_in is not None and due_in <= 0:
+            await self.fire()
+            due_in = await self._store.next_due(self._broken)
+        await self._prune()
+        return due_in
+
+    async def fire(self) -> CronRound:
+        """Fire batches until one comes back short; return what was done."""
         triggers = fires = left_out = 0
         latest = 0.0
         while True:

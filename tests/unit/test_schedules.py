@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -236,3 +239,11 @@ def test_any_text_is_a_schedule_or_a_clear_error(text: Any) -> None:
     except InvalidInput:
         return
     assert schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC)) is not None
+
+
+def test_time_zones_are_there_where_the_system_has_none() -> None:
+    code = "from picloud.schedules import parse_schedule; print(parse_schedule('@daily', 'Europe/Berlin').zone)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONTZPATH": ""}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Europe/Berlin\n"
