@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import trio
 
@@ -32,16 +32,24 @@ class ServingConfig:
 class RouteRequest:
     """A request for a route of an app; the body is decoded already."""
 
-    app: str
     method: str
     path: str
     query: Mapping[str, str]
+    """The first value of each parameter."""
+    query_all: Mapping[str, Sequence[str]]
     headers: Mapping[str, str]
     """By lower-case name."""
     body: Any
     raw: bytes
     request_id: str
     principal: str | None = None
+
+
+class Target(NamedTuple):
+    """The route that a request is for."""
+
+    route: StoredRoute
+    params: Mapping[str, str]
 
 
 class Serving:
@@ -68,24 +76,36 @@ class Serving:
         self._on_outbox = on_outbox
         self._on_outcomes = on_outcomes
 
-    async def serve(self, request: RouteRequest) -> Outcome:
+    def find_routes(self, app: str, segments: Sequence[str]) -> list[Match[StoredRoute]]:
+        """Return the routes that a path of the app matches, the most exact first. Raises: RouteNotFound."""
+        app_id = self._library.find_app_with_routes(app)
+        matches = [] if app_id is None else self._library.find_routes(app_id).find_segments(segments)
+        if not matches:
+            raise RouteNotFound(f"no route for '/{'/'.join(segments)}'")
+        return matches
+
+    async def serve(self, target: Target, request: RouteRequest) -> Outcome:
         """Run the route's script; its effects are committed when this returns.
 
         Cancelled: nothing is committed unless all of it was.
-        Raises: RouteNotFound, MethodNotAllowed, GateFull, ScriptInvalid, EngineClosed, DatabaseUnavailable.
+        Raises: RouteNotFound, GateFull, ScriptInvalid, EngineClosed, DatabaseUnavailable.
         """
-        app_id = self._library.find_app_with_routes(request.app)
-        if app_id is None:
-            raise RouteNotFound(f"no route for '{request.path}'")
-        route, params = find_route(self._library.find_routes(app_id).find(request.path), request)
-        script = self._library.find(app_id, route.script_name)
+        route = target.route
+        script = self._library.find(route.app_id, route.script_name)
         if script is None:
             raise RouteNotFound(f"no route for '{request.path}'")
         event = HttpEvent(
-            request.method, request.path, params, request.query, request.headers, request.body, request.raw
+            request.method,
+            request.path,
+            target.params,
+            request.query,
+            request.headers,
+            request.body,
+            request.raw,
+            request.query_all,
         )
         outcome = await self._run(route, script, event, request)
-        return await self._commit(app_id, outcome) if outcome.ok else outcome
+        return await self._commit(route.app_id, outcome) if outcome.ok else outcome
 
     async def _run(self, route: StoredRoute, script: Script, event: Event, request: RouteRequest) -> Outcome:
         with trio.move_on_after(self._config.gate_wait):
@@ -125,18 +145,21 @@ class Serving:
         return outcome
 
 
-def find_route(matches: Sequence[Match[StoredRoute]], request: RouteRequest) -> tuple[StoredRoute, dict[str, str]]:
-    """Return the most exact route that takes the method, with its parameters; HEAD falls back to GET.
+def pick_route(matches: Sequence[Match[StoredRoute]], method: str) -> Target:
+    """Return the most exact route that takes the method; HEAD falls back to GET.
 
-    Raises: RouteNotFound; MethodNotAllowed with the methods that some route of the path takes.
+    Raises: MethodNotAllowed with the methods that some route of the path takes.
     """
-    methods = (request.method, "GET") if request.method == "HEAD" else (request.method,)
     for match in matches:
-        for method in methods:
-            if method in match.routes:
-                route, pattern = match.routes[method]
-                return route, match.params(pattern)
-    if not matches:
-        raise RouteNotFound(f"no route for '{request.path}'")
-    allowed = {method for match in matches for method in match.routes}
-    raise MethodNotAllowed(f"'{request.path}' does not take {request.method}", sorted(allowed))
+        for name in (method, "GET") if method == "HEAD" else (method,):
+            if name in match.routes:
+                route, pattern = match.routes[name]
+                return Target(route, match.params(pattern))
+    allowed = {name for match in matches for name in match.routes}
+    raise MethodNotAllowed(f"this path does not take {method[:20]}", sorted(allowed))
+
+
+def list_methods(matches: Sequence[Match[StoredRoute]]) -> set[str]:
+    """Return the methods that the routes of a path take."""
+    methods = {method for match in matches for method in match.routes}
+    return methods | {"HEAD"} if "GET" in methods else methods

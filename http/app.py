@@ -22,7 +22,6 @@ from picloud.http import (
     dead_letter_triggers,
     dead_letters,
     deployment,
-    functions,
     health,
     http_triggers,
     messages,
@@ -35,8 +34,9 @@ from picloud.http import (
 )
 from picloud.http.asgi import RequestConnection
 from picloud.http.auth import TokenCheck, check_request
+from picloud.http.functions import Functions
 from picloud.http.node import EXTENSION, Node
-from picloud.http.problems import answer_any_error, answer_http_error, answer_picloud_error
+from picloud.http.problems import answer_error, answer_http_error
 from picloud.http.requests import MAX_BODY_BYTES
 from picloud.http.tenants import EXTENSION as APP_IDS
 from picloud.http.tenants import AppIds
@@ -60,7 +60,6 @@ BLUEPRINTS = tuple(
         running,
         deployment,
         supervisor,
-        functions,
         health,
     )
 )
@@ -72,9 +71,13 @@ class Api(QuartTrio):
     """Quart on Trio with its faults routed to our log; it starts no background task and has no lifespan."""
 
     asgi_http_class = RequestConnection
+    functions: Functions
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Serve one request; Quart cannot take a request line without a path (`GET ?x`)."""
+        if self.functions.takes(scope):
+            await self.functions(scope, receive, send)
+            return
         if scope.get("path") == "":
             scope["path"] = "/"  # type: ignore[typeddict-unknown-key]
         await super().__call__(scope, receive, send)
@@ -93,10 +96,11 @@ def create_app(node: Node) -> Api:
     app.url_map.merge_slashes = False
     app.extensions[EXTENSION] = node
     app.extensions[APP_IDS] = AppIds()
-    app.register_error_handler(PicloudError, answer_picloud_error)
+    app.register_error_handler(PicloudError, answer_error)
     app.register_error_handler(HTTPException, answer_http_error)
-    app.register_error_handler(Exception, answer_any_error)
+    app.register_error_handler(Exception, answer_error)
     tokens = TokenCheck(node.pool)
+    app.functions = Functions(node, tokens.check)
 
     @app.before_request
     async def check() -> Response | None:

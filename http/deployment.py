@@ -19,6 +19,7 @@ from picloud.http.responses import respond
 from picloud.http.triggers import SettingsBody
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest, check_scripts
 from picloud.names import check_app_name
+from picloud.route_rules import RouteRules
 
 blueprint = Blueprint("deployment", __name__, url_prefix="/api/v1/apps/<app>/deploy")
 
@@ -30,7 +31,7 @@ class DeployedTriggerBody(SettingsBody):
     script: Text
 
 
-class DeployedRouteBody(RequestBody):
+class DeployedRouteBody(RouteRules):
     """A script that answers a method and path."""
 
     method: Text = "POST"
@@ -89,6 +90,7 @@ class DiffView(View):
     dry_run: bool
     changed: bool
     entries: list[EntryView]
+    warnings: list[str]
 
 
 @blueprint.post("")
@@ -120,7 +122,10 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
         )
         for trigger in body.triggers.queue
     ]
-    routes = [HttpTriggerSpec(**route.model_dump()) for route in body.triggers.http]
+    routes = [
+        HttpTriggerSpec(route.method, route.path, route.script, route.enabled, route.rules())
+        for route in body.triggers.http
+    ]
     crons = [
         CronTriggerSpec(queue_name=cron.queue, **cron.model_dump(exclude={"queue"})) for cron in body.triggers.cron
     ]

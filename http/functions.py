@@ -1,112 +1,141 @@
-"""The data plane: ANY /fn/{app}/{path} runs the script that a route names."""
+"""The data plane: ANY /fn/{app}/{path} runs the script that a route names.
+
+An ASGI app of its own beside Quart's, which would cost a request more than all that is done for it here.
+Reader's map: `route_calls.py` the request · `route_guards.py` who may call · `route_bodies.py` what the handler sees ·
+`replies.py` the answer · `cors.py` pages of other origins.
+"""
 
 from __future__ import annotations
 
-import json
-import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from quart import Blueprint, Response, request
-from uuid_utils.compat import uuid7
+import trio
 
-from picloud.actors.serving import RouteRequest
+from picloud.actors.serving import RouteRequest, Target, list_methods, pick_route
+from picloud.db.http_triggers import StoredRoute
 from picloud.engine import Outcome
-from picloud.errors import InvalidPayload, MalformedBody, PayloadTooLarge
-from picloud.http.node import node
-from picloud.http.problems import answer_handler_failure
-from picloud.http.requests import decode_json
-from picloud.payload import check_json
-from picloud.routes import METHODS
+from picloud.errors import MethodNotAllowed
+from picloud.http.cors import answer_preflight, is_preflight, let_page_read
+from picloud.http.node import Node
+from picloud.http.problems import explain_error, explain_failure
+from picloud.http.replies import Reply, Send, reply_refusing, reply_with
+from picloud.http.requests import THREAD_BYTES
+from picloud.http.route_bodies import decode_body
+from picloud.http.route_calls import PREFIX, ClientGone, Receive, RouteCall, first_of_each, read_body
+from picloud.http.route_guards import CheckToken, RouteGuard
+from picloud.routes import Match
 
-blueprint = Blueprint("functions", __name__, url_prefix="/fn")
 
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}\Z")
-_OURS = frozenset({"content-length", "transfer-encoding", "connection", "x-request-id"})
+class Functions:
+    """Serve the routes of all apps."""
 
+    def __init__(self, node: Node, check_token: CheckToken) -> None:
+        self._node = node
+        self._guard = RouteGuard(node.pool, check_token)
 
-@blueprint.route("/<app>/", defaults={"path": ""}, methods=list(METHODS), provide_automatic_options=False)
-@blueprint.route("/<app>/<path:path>", methods=list(METHODS), provide_automatic_options=False)
-async def call(app: str, path: str) -> Response:
-    """Run the script bound to the route; answer once its effects are committed."""
-    request_id = _read_request_id()
-    data = await request.get_data(cache=False, as_text=False, parse_form_data=False)
-    limit = node().max_payload_bytes
-    if len(data) > limit:
-        raise PayloadTooLarge(f"the body is {len(data)} bytes, the limit is {limit}")
-    outcome = await node().serve(
-        RouteRequest(
-            app=app,
-            method=request.method,
-            path=f"/{path}",
-            query=request.args.to_dict(),
-            headers={name.lower(): value for name, value in request.headers.items()},
-            body=_decode(data),
+    @staticmethod
+    def takes(scope: Any) -> bool:
+        """Tell whether a request is for a route."""
+        return scope["type"] == "http" and bytes(scope.get("raw_path") or b"").startswith(PREFIX)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request, once the effects of its handler are committed."""
+        call = RouteCall(scope)
+        try:
+            reply = await self._reply(call, receive)
+        except ClientGone:
+            return
+        except Exception as error:
+            reply = reply_refusing(explain_error(error, call.instance))
+        reply.headers.append(("x-request-id", call.request_id))
+        await reply.send(send)
+
+    async def _reply(self, call: RouteCall, receive: Receive) -> Reply:
+        app, segments = call.split_path()
+        matches = self._node.find_routes(app, segments)
+        try:
+            target = pick_route(matches, call.method)
+        except MethodNotAllowed:
+            if call.method != "OPTIONS":
+                raise
+            return _answer_options(call, matches)
+        cors = target.route.rules.cors
+        if cors is None:
+            return await self._run(target, call, segments, receive)
+        try:
+            reply = await self._run(target, call, segments, receive)
+        except ClientGone:
+            raise
+        except Exception as error:
+            # a page may read why it was refused
+            reply = reply_refusing(explain_error(error, call.instance))
+        let_page_read(reply, call, cors)
+        return reply
+
+    async def _run(self, target: Target, call: RouteCall, segments: Sequence[str], receive: Receive) -> Reply:
+        route = target.route
+        principal = await self._guard.check_caller(route, call)
+        data = await read_body(receive, call.announced_bytes(), self._node.max_payload_bytes)
+        await self._guard.check_signature(route, call, data)
+        query = call.read_query()
+        request = RouteRequest(
+            method=call.method,
+            path="/" + "/".join(segments),
+            query=first_of_each(query),
+            query_all=query,
+            headers=call.headers,
+            body=await _decode(data, call),
             raw=data,
-            request_id=request_id,
+            request_id=call.request_id,
+            principal=principal,
         )
-    )
-    response = await _answer(outcome)
-    response.headers["X-Request-Id"] = request_id
-    return response
+        outcome = await _while_connected(receive, partial(self._node.serve, target, request))
+        if outcome.error is not None or outcome.cancelled:
+            return reply_refusing(explain_failure(outcome, call.instance))
+        return reply_with(outcome)
 
 
-def _read_request_id() -> str:
-    """Return the caller's id where it is one, else a new one."""
-    given = request.headers.get("X-Request-Id", "")
-    return given if _REQUEST_ID.match(given) else str(uuid7())
+async def _decode(data: bytes, call: RouteCall) -> Any:
+    headers = call.headers
+    decode = partial(decode_body, data, headers.get("content-type", ""), headers.get("content-encoding", ""))
+    if len(data) < THREAD_BYTES:
+        return decode()
+    return await trio.to_thread.run_sync(decode, abandon_on_cancel=True)
 
 
-def _decode(data: bytes) -> Any:
-    """Return the body as its media type says: JSON, fields of a form, or text; None for everything else.
-
-    Raises: InvalidPayload for a body that is not the JSON it says it is.
-    """
-    kind = request.mimetype
-    if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
-        if not data.strip():
-            return None
-        return _decode_json(data)
-    if kind == "application/x-www-form-urlencoded":
-        from urllib.parse import parse_qsl
-
-        return dict(parse_qsl(data.decode("utf-8", "replace"), keep_blank_values=True))
-    if kind.startswith("text/") or not kind:
-        return data.decode("utf-8", "replace") if data else None
-    return None
-
-
-def _decode_json(data: bytes) -> Any:
-    try:
-        value = decode_json(data)
-    except MalformedBody as error:
-        raise InvalidPayload(str(error)) from None
-    check_json(value, "body")
-    return value
+async def _while_connected(receive: Receive, serve: Callable[[], Awaitable[Outcome]]) -> Outcome:
+    """Return what `serve` returns, unless the client leaves first. Raises: ClientGone, and what `serve` raises."""
+    outcome: Outcome | None = None
+    failure: Exception | None = None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_wait_for_disconnect, receive, nursery.cancel_scope)
+        try:
+            outcome = await serve()
+        except Exception as error:
+            # raised below: a nursery would wrap it
+            failure = error
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+    if outcome is None:
+        raise ClientGone
+    return outcome
 
 
-async def _answer(outcome: Outcome) -> Response:
-    if outcome.error is not None or outcome.cancelled:
-        return await answer_handler_failure(outcome)
-    if outcome.response is None:
-        return _render(outcome.value, HTTPStatus.NO_CONTENT if outcome.value is None else HTTPStatus.OK)
-    answer = outcome.response
-    response = _render(answer.body, answer.status)
-    for name, value in answer.headers.items():
-        if name.lower() not in _OURS:
-            response.headers[name] = value
-    return response
+async def _wait_for_disconnect(receive: Receive, scope: trio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
 
 
-def _render(body: Any, status: int) -> Response:
-    """Return nothing for None, text and bytes as they are, and JSON for the rest."""
-    if body is None:
-        response = Response(b"", status)
-        del response.headers["Content-Type"]
-        return response
-    if isinstance(body, str):
-        return Response(body, status, content_type="text/plain; charset=utf-8")
-    if isinstance(body, bytes):
-        return Response(body, status, content_type="application/octet-stream")
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return Response(text, status, content_type="application/json")
+def _answer_options(call: RouteCall, matches: Sequence[Match[StoredRoute]]) -> Reply:
+    """Answer for an app that has no OPTIONS route there: a browser's preflight, or which methods there are."""
+    if is_preflight(call):
+        method = call.headers["access-control-request-method"]
+        cors = pick_route(matches, method).route.rules.cors
+        if cors is not None:
+            return answer_preflight(call, method, cors)
+    return Reply(HTTPStatus.NO_CONTENT, [("allow", ", ".join(sorted({*list_methods(matches), "OPTIONS"})))])

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 from uuid import UUID
 
 from pydantic import Field
 from quart import Blueprint, Response
 
 from picloud.db.apps import get_app
-from picloud.db.http_triggers import insert_http_trigger, list_http_triggers
-from picloud.http.bodies import RequestBody, Text, Time, View
+from picloud.db.connection import Connection
+from picloud.db.http_triggers import (
+    HttpTrigger,
+    get_http_trigger,
+    insert_http_trigger,
+    list_http_triggers,
+    update_http_trigger,
+)
+from picloud.db.scripts import get_script
+from picloud.db.secrets import read_secrets, warn_of_secret
+from picloud.db.triggers import lock_trigger
+from picloud.errors import TriggerNotFound
+from picloud.http.bodies import Text, Time, View
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
-from picloud.http.requests import read_model, read_query
+from picloud.http.requests import parse_id, read_model, read_query
 from picloud.http.responses import respond, respond_created
+from picloud.route_rules import RULES, Auth, RouteRules, RuleFields, read_rules
 from picloud.routes import Method
+from picloud.types import App, AppId, TriggerId
 
 blueprint = Blueprint("http_triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers/http")
 
 
-class NewHttpTriggerBody(RequestBody):
-    """A script that is to answer a method and path of the app: `/orders/:id`, `/files/*rest`."""
+class NewHttpTriggerBody(RouteRules):
+    """A script that is to answer a method and path of the app: `/orders/:id`, `/files/*rest`; who may call, and how."""
 
     script: Text
     path: Text
     method: Method = "POST"
+    enabled: bool = True
+
+
+class HttpTriggerChangeBody(RuleFields):
+    """What to change on a route; what is left out stays, and null takes a rule away."""
+
+    script: Text = ""
     enabled: bool = True
 
 
@@ -34,12 +55,36 @@ class HttpTriggerView(View):
 
     id: UUID
     kind: Literal["http"] = "http"
-    script: str = Field(validation_alias="script_name")
+    script: str
     method: str
     path: str
     enabled: bool
+    auth: Auth
+    secrets: list[str]
+    signature: str | dict[str, Any] | None
+    """The name of a known form, or what makes up another one."""
+    cors: dict[str, Any] | None
     created_at: Time
     updated_at: Time
+    warnings: list[str] = Field(default_factory=list)
+    """What will not work yet, though it is stored."""
+
+    @classmethod
+    def of(cls, record: object, warnings: Sequence[str] = ()) -> Self:
+        """Return the view of an HTTP trigger."""
+        assert isinstance(record, HttpTrigger)
+        rules = {"auth": "none", "secrets": [], "signature": None, "cors": None, **record.rules.to_json()}
+        return cls(
+            id=record.id,
+            script=record.script_name,
+            method=record.method,
+            path=record.path,
+            enabled=record.enabled,
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            warnings=list(warnings),
+            **rules,
+        )
 
 
 @blueprint.get("")
@@ -58,6 +103,60 @@ async def create(app: str) -> Response:
     body = await read_model(NewHttpTriggerBody)
     async with node().pool.connection() as conn:
         owner = await get_app(conn, app)
-        trigger = await insert_http_trigger(conn, owner.id, body.script, body.method, body.path, enabled=body.enabled)
+        trigger = await insert_http_trigger(
+            conn, owner.id, body.script, body.method, body.path, enabled=body.enabled, rules=body.rules()
+        )
+        warnings = await _warn(conn, owner, trigger)
     node().changed("triggers")
-    return respond_created(HttpTriggerView.of(trigger))
+    return respond_created(HttpTriggerView.of(trigger, warnings))
+
+
+@blueprint.get("/<trigger>")
+async def show(app: str, trigger: str) -> Response:
+    """Return one HTTP trigger."""
+    trigger_id = _parse_trigger_id(trigger)
+    async with node().pool.connection() as conn:
+        owner = await get_app(conn, app)
+        stored = await get_http_trigger(conn, owner.id, trigger_id)
+        warnings = await _warn(conn, owner, stored)
+    return respond(HttpTriggerView.of(stored, warnings))
+
+
+@blueprint.patch("/<trigger>")
+async def change(app: str, trigger: str) -> Response:
+    """Change the script of an HTTP trigger, its rules, or whether it answers."""
+    trigger_id = _parse_trigger_id(trigger)
+    body = await read_model(HttpTriggerChangeBody)
+    async with node().pool.transaction() as conn:
+        owner = await get_app(conn, app)
+        await lock_trigger(conn, owner.id, trigger_id)
+        changed = await _change(conn, owner.id, trigger_id, body)
+        warnings = await _warn(conn, owner, changed)
+    node().changed("triggers")
+    return respond(HttpTriggerView.of(changed, warnings))
+
+
+async def _change(conn: Connection, app_id: AppId, trigger_id: TriggerId, body: HttpTriggerChangeBody) -> HttpTrigger:
+    stored = await get_http_trigger(conn, app_id, trigger_id)
+    given = body.model_dump(mode="json", exclude_unset=True)
+    script_id = (await get_script(conn, app_id, body.script)).id if "script" in given else stored.script_id
+    enabled = body.enabled if "enabled" in given else stored.enabled
+    rules = stored.rules.to_json() | {name: given[name] for name in RULES if name in given}
+    return await update_http_trigger(
+        conn,
+        app_id,
+        trigger_id,
+        script_id=script_id,
+        enabled=enabled,
+        rules=read_rules({name: value for name, value in rules.items() if value is not None}),
+    )
+
+
+async def _warn(conn: Connection, app: App, trigger: HttpTrigger) -> list[str]:
+    names = trigger.rules.secrets
+    known = await read_secrets(conn, app.id, names) if names else {}
+    return [warn_of_secret(app.name, name) for name in names if name not in known]
+
+
+def _parse_trigger_id(text: str) -> TriggerId:
+    return TriggerId(parse_id(text, TriggerNotFound, "HTTP trigger"))

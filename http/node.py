@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 from uuid import UUID
 
-from picloud.actors.serving import RouteRequest
+from picloud.actors.serving import RouteRequest, Target
+from picloud.db.http_triggers import StoredRoute
 from picloud.db.messages import Sent
 from picloud.db.pool import Pool
 from picloud.db.wakeups import Changed
 from picloud.engine import Cancel, Outcome, RunningExecution
+from picloud.routes import Match
 from picloud.types import AppId, ExecutionId, NewMessage
 
 EXTENSION = "picloud"
@@ -45,8 +47,10 @@ class Node:
     """To be called once a change of triggers or scripts is committed."""
     snapshot: Callable[[str | None, int | None], dict[str, Any] | None]
     """Path and depth; None where the tree has no such path."""
-    serve: Callable[[RouteRequest], Awaitable[Outcome]]
-    """Runs the script of a route. Raises: RouteNotFound, MethodNotAllowed, GateFull, DatabaseUnavailable."""
+    find_routes: Callable[[str, Sequence[str]], list[Match[StoredRoute]]]
+    """App and segments of a path; the most exact route first. Raises: RouteNotFound."""
+    serve: Callable[[Target, RouteRequest], Awaitable[Outcome]]
+    """Runs the script of a route. Raises: RouteNotFound, GateFull, DatabaseUnavailable."""
     render_tree: Callable[[str | None, int | None], bytes | None]
     """The same, as JSON text."""
     restart_actor: Callable[[str], Awaitable[None]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import structlog
@@ -34,6 +35,8 @@ STATUSES: dict[type[PicloudError], HTTPStatus] = {
     errors.EngineClosed: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
     errors.GateFull: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.BodyTimeout: HTTPStatus.REQUEST_TIMEOUT,
+    errors.RouteSecretMissing: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 """The status of each family of errors, and of the members that differ from theirs."""
 
@@ -51,7 +54,9 @@ HTTP_CODES = {
 MAX_FAULTS = 100
 """Faults that one problem document lists; its `detail` counts them all."""
 MAX_TEXT = 2000
-RETRY_AFTER_SECS = 2
+RETRY_AFTER = "2"
+"""Seconds."""
+MEDIA_TYPE = "application/problem+json"
 
 _log = structlog.get_logger("picloud.http")
 
@@ -84,76 +89,97 @@ def find_status(kind: type[PicloudError]) -> HTTPStatus:
     return STATUSES[listed]
 
 
-async def answer_picloud_error(error: PicloudError) -> Response:
-    """Answer with the problem document of one of picloud's own errors."""
-    status = find_status(type(error))
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return _answer_internal(error)
-    response = _problem(status, error.code, str(error), list(_faults(error)))
-    if status == HTTPStatus.UNAUTHORIZED:
-        response.headers["WWW-Authenticate"] = 'Bearer realm="picloud"'
-    elif isinstance(error, errors.MethodNotAllowed):
-        response.headers["Allow"] = ", ".join(error.allowed)
-    elif status == HTTPStatus.SERVICE_UNAVAILABLE:
-        response.headers["Retry-After"] = str(RETRY_AFTER_SECS)
-    return response
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A problem document with the headers that belong to it."""
+
+    problem: Problem
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def status(self) -> int:
+        return self.problem.status
+
+    def body(self) -> bytes:
+        """Return the document as JSON."""
+        return self.problem.model_dump_json(exclude_none=True).encode()
 
 
-async def answer_handler_failure(outcome: Outcome) -> Response:
-    """Answer for a handler that raised or was stopped; its text is for the app's people, in the log."""
+def refuse(status: HTTPStatus, code: str, detail: str, instance: str, **headers: str) -> Refusal:
+    """Return the refusal of the request for `instance`; headers by their name with underscores."""
+    return Refusal(_problem(status, code, detail, instance), {n.replace("_", "-"): v for n, v in headers.items()})
+
+
+def explain_error(error: Exception, instance: str) -> Refusal:
+    """Return how an error is answered: one of ours by its text, any other as a 500 whose text goes to the log."""
+    if isinstance(error, PicloudError) and find_status(type(error)) != HTTPStatus.INTERNAL_SERVER_ERROR:
+        return _explain(error, instance)
+    if isinstance(error, sql_errors.ForeignKeyViolation | sql_errors.DeadlockDetected):
+        text = "another request changed or deleted the same thing at that moment: look again, then retry"
+        return refuse(HTTPStatus.CONFLICT, errors.Conflict.code, text, instance)
+    _log.error("request_failed", path=instance, exc_info=error)
+    text = "the server failed to answer; its log says why"
+    return refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", text, instance)
+
+
+def explain_failure(outcome: Outcome, instance: str) -> Refusal:
+    """Return how a handler is answered for that raised or was stopped; its text is for the app's people, in the log."""
     if outcome.cancelled:
-        response = _problem(HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down", "the server is shutting down")
-        response.headers["Retry-After"] = str(RETRY_AFTER_SECS)
-        return response
+        text = "the server is shutting down"
+        return refuse(HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down", text, instance, Retry_After=RETRY_AFTER)
     error = outcome.error
     timed_out = error is not None and error.type == "BudgetExceeded" and error.message.startswith("ran past")
     status = HTTPStatus.GATEWAY_TIMEOUT if timed_out else HTTPStatus.INTERNAL_SERVER_ERROR
     code = "handler_timeout" if timed_out else "handler_failed"
     text = "the handler ran out of time" if timed_out else "the handler failed"
-    response = _problem(status, code, f"{text} (execution {outcome.execution_id})")
-    response.headers["X-Execution-Id"] = str(outcome.execution_id)
-    return response
+    execution = str(outcome.execution_id)
+    return refuse(status, code, f"{text} (execution {execution})", instance, X_Execution_Id=execution)
+
+
+async def answer_error(error: Exception) -> Response:
+    """Answer with the problem document of an error, whoever foresaw it."""
+    return _respond(explain_error(error, request.path))
 
 
 async def answer_http_error(error: HTTPException) -> Response:
     """Answer with the problem document of an error of the HTTP layer."""
     status = HTTPStatus(error.code or 500)
     code, detail = HTTP_CODES.get(status, ("http_error", error.description or status.phrase))
-    response = _problem(status, code, detail)
+    response = _respond(refuse(status, code, detail, request.path))
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     return response
 
 
-async def answer_any_error(error: Exception) -> Response:
-    """Answer an error that nobody foresaw: 500 without its text, which goes to the log."""
-    if isinstance(error, sql_errors.ForeignKeyViolation | sql_errors.DeadlockDetected):
-        return _problem(
-            HTTPStatus.CONFLICT,
-            errors.Conflict.code,
-            "another request changed or deleted the same thing at that moment: look again, then retry",
-        )
-    return _answer_internal(error)
+def _respond(refusal: Refusal) -> Response:
+    return Response(refusal.body(), refusal.status, dict(refusal.headers), content_type=MEDIA_TYPE)
 
 
-def _answer_internal(error: Exception) -> Response:
-    _log.error("request_failed", method=request.method, path=request.path, exc_info=error)
-    text = "the server failed to answer; its log says why"
-    return _problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", text)
+def _explain(error: PicloudError, instance: str) -> Refusal:
+    status = find_status(type(error))
+    headers: dict[str, str] = {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        if not isinstance(error, errors.SignatureInvalid):
+            headers["WWW-Authenticate"] = 'Bearer realm="picloud"'
+    elif isinstance(error, errors.MethodNotAllowed):
+        headers["Allow"] = ", ".join(error.allowed)
+    elif status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = RETRY_AFTER
+    return Refusal(_problem(status, error.code, str(error), instance, list(_faults(error))), headers)
 
 
-def _problem(status: HTTPStatus, code: str, detail: str, faults: list[ProblemFault] | None = None) -> Response:
-    problem = Problem(
+def _problem(
+    status: HTTPStatus, code: str, detail: str, instance: str, faults: list[ProblemFault] | None = None
+) -> Problem:
+    return Problem(
         type=f"urn:picloud:error:{code}",
         title=code.replace("_", " ").capitalize(),
         status=status,
         code=code,
         detail=_plain(detail),
-        instance=_plain(request.path),
+        instance=_plain(instance),
         errors=faults or None,
     )
-    body = problem.model_dump_json(exclude_none=True)
-    return Response(body, status, content_type="application/problem+json")
 
 
 def _faults(error: PicloudError) -> Iterator[ProblemFault]:

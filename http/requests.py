@@ -61,7 +61,7 @@ def decode_json(data: bytes) -> Json:
     Raises: MalformedBody with line and column, InvalidPayload for JSON nested deeper than the parser goes.
     """
     try:
-        return json.loads(data.decode(), parse_constant=_refuse_constant)
+        return _DECODER.decode(data.decode())
     except RecursionError:
         raise InvalidPayload(f"the body is nested too deeply: payloads may have {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as error:
@@ -93,6 +93,14 @@ def parse_id(text: str, missing: type[NotFound], what: str) -> UUID:
         raise missing(f"no {what} {text!r}") from None
 
 
+def _refuse_constant(name: str) -> NoReturn:
+    raise MalformedBody(f"the body is not JSON: {name} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+"""Made once: `json.loads` makes one for each call that wants its own constants."""
+
+
 def _invalid(faults: list[FieldFault]) -> InvalidFields:
     where = faults[0].pointer or faults[0].parameter
     first = f"{where}: {faults[0].message}" if where else faults[0].message
@@ -104,10 +112,6 @@ def _check_media_type() -> None:
     kind = request.mimetype
     if kind and kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise UnsupportedMediaType(f"the body is {kind}: send JSON, with 'Content-Type: application/json'")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise MalformedBody(f"the body is not JSON: {name} is not a JSON value")
 
 
 def _faults(model: type[BaseModel], error: ValidationError) -> Iterator[FieldFault]:

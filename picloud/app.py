@@ -315,6 +315,7 @@ def _http_node(parts: Parts, tree: Callable[[], NodeTree]) -> HttpNode:
     from picloud.actors.wakes import QueueKey
     from picloud.http.node import Node
 
+    serving = _serving(parts)
     return Node(
         pool=parts.pool,
         compile_script=parts.engine.compile,
@@ -322,7 +323,8 @@ def _http_node(parts: Parts, tree: Callable[[], NodeTree]) -> HttpNode:
         wake=lambda app_id, queue: parts.wakes.sent(QueueKey(app_id, queue), 0.0),
         changed=parts.wakes.changed,
         snapshot=lambda path, depth: tree().snapshot(path, depth),
-        serve=_serving(parts).serve,
+        find_routes=serving.find_routes,
+        serve=serving.serve,
         render_tree=lambda path, depth: tree().render(path, depth),
         restart_actor=lambda path: tree().restart(path),
         readiness=lambda: tree().readiness(),

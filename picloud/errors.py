@@ -18,7 +18,10 @@ PicloudError                    base; `code` is stable and snake_case
 ├─ Conflict                     the wish contradicts what is stored
 │  ├─ NameTaken · QueueHasConsumer · RouteTaken · ScriptInUse · AlreadyReplayed
 ├─ MethodNotAllowed · GateFull  a route does not take the method; no worker thread became free in time
+├─ BodyTimeout                  a request's body took too long to arrive
+├─ RouteSecretMissing           none of the secrets that a route checks its callers with is set
 ├─ Unauthorized                 no token, or one that is not known
+│  └─ SignatureInvalid          a delivery is not signed with a secret of its route
 ├─ DatabaseError
 │  ├─ DatabaseUnavailable       an outage: retry in place, never a reason to crash an actor
 │  ├─ DatabaseMisconfigured     DATABASE_URL cannot work as it is (syntax, password, unknown database)
@@ -261,10 +264,28 @@ class GateFull(PicloudError):
     code = "gate_full"
 
 
+class BodyTimeout(PicloudError):
+    """The body of a request did not arrive in time."""
+
+    code = "request_timeout"
+
+
+class RouteSecretMissing(PicloudError):
+    """None of the secrets of the route is set: nothing was run, send it again later."""
+
+    code = "route_secret_missing"
+
+
 class Unauthorized(PicloudError):
     """Send `Authorization: Bearer pc_…` with a token this server knows."""
 
     code = "unauthorized"
+
+
+class SignatureInvalid(Unauthorized):
+    """The route takes signed bodies: sign it with a secret of the route, in the header that the text names."""
+
+    code = "signature_invalid"
 
 
 class DatabaseError(PicloudError):

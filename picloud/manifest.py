@@ -20,6 +20,7 @@ from picloud.manifest_faults import fail as _fail
 from picloud.manifest_faults import find_pointer as _pointer
 from picloud.manifest_faults import show as _shown
 from picloud.names import check_app_name, check_queue_name, check_script_name
+from picloud.route_rules import NO_RULES, RULES, RouteRules, read_rules
 from picloud.routes import METHODS, parse_pattern
 
 FILE_NAME = "picloud.toml"
@@ -55,6 +56,7 @@ class HttpTriggerSpec:
     path: str
     script: str
     enabled: bool = True
+    rules: RouteRules = NO_RULES
 
     @property
     def name(self) -> str:
@@ -236,11 +238,20 @@ def _read_routes(entries: object) -> Iterator[HttpTriggerSpec]:
         key = f"triggers.http[{at}]"
         if not isinstance(entry, dict):
             _fail(key, f"must be a table, not {_shown(entry)}")
-        _check_keys(entry, ("method", "path", "script", "enabled"), f"{key}.")
+        _check_keys(entry, ("method", "path", "script", "enabled", *RULES), f"{key}.")
         for needed in ("path", "script"):
             if needed not in entry:
                 _fail(f"{key}.{needed}", "missing")
-        yield HttpTriggerSpec(entry.get("method", "POST"), entry["path"], entry["script"], entry.get("enabled", True))
+        rules = _read_rules(key, {name: value for name, value in entry.items() if name in RULES})
+        method, enabled = entry.get("method", "POST"), entry.get("enabled", True)
+        yield HttpTriggerSpec(method, entry["path"], entry["script"], enabled, rules)
+
+
+def _read_rules(key: str, values: Mapping[str, Any]) -> RouteRules:
+    try:
+        return read_rules(values)
+    except InvalidInput as error:
+        raise InvalidManifest(f"{key}.{error}", pointer=_pointer(key) + (error.pointer or "")) from error
 
 
 def _check_routes(manifest: Manifest) -> None:

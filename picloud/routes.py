@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar, get_args
 
@@ -93,10 +93,13 @@ class RouteTable(Generic[T]):
 
     def find(self, path: str) -> list[Match[T]]:
         """Return what a path matches, the most exact first."""
-        segments = path[1:].split("/") if path != "/" else []
+        return self.find_segments(path[1:].split("/") if path != "/" else [])
+
+    def find_segments(self, segments: Sequence[str]) -> list[Match[T]]:
+        """Return the same for a path that is split already: a segment may hold a slash."""
         return list(self._walk(self._root, segments, 0, ()))
 
-    def _walk(self, node: _Node[T], segments: list[str], at: int, values: tuple[str, ...]) -> Iterator[Match[T]]:
+    def _walk(self, node: _Node[T], segments: Sequence[str], at: int, values: tuple[str, ...]) -> Iterator[Match[T]]:
         if at == len(segments):
             if node.here:
                 yield Match(node.here, values)

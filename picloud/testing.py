@@ -276,7 +276,8 @@ def http_event(
     body = json if text is None else text
     data = raw or (b"" if body is None else text.encode() if text is not None else encode_payload(json).encode())
     lower = {name.lower(): value for name, value in (headers or {}).items()}
-    return HttpEvent(method, path, params or {}, query or {}, lower, body, data)
+    every = {name: [value] for name, value in (query or {}).items()}
+    return HttpEvent(method, path, params or {}, query or {}, lower, body, data, every)
 
 
 def invoke_event(args: Json, *, caller: str = "test") -> InvokeEvent:

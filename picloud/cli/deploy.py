@@ -40,11 +40,18 @@ def deploy_command(app_dir: Path, dry_run: bool, node: NodeAddress, as_json: boo
     print_diff(console, diff)
     note = " (dry run: nothing was changed)" if dry_run and diff["changed"] else ""
     console.print(f"{manifest.app}: {summarise(diff)}{note}", markup=False, soft_wrap=True)
+    for warning in diff["warnings"]:
+        click.secho(f"warning: {warning}", fg="yellow", err=True)
 
 
 def _request(manifest: Manifest, dry_run: bool) -> dict[str, Any]:
     triggers = [
         {"queue": trigger.queue, "script": trigger.script, **trigger.settings} for trigger in manifest.queue_triggers
+    ]
+    routes = [
+        {"method": route.method, "path": route.path, "script": route.script, "enabled": route.enabled}
+        | route.rules.to_json()
+        for route in manifest.http_triggers
     ]
     crons = []
     for cron in manifest.cron_triggers:
@@ -54,7 +61,7 @@ def _request(manifest: Manifest, dry_run: bool) -> dict[str, Any]:
         "scripts": dict(manifest.scripts),
         "triggers": {
             "queue": triggers,
-            "http": [asdict(route) for route in manifest.http_triggers],
+            "http": routes,
             "cron": crons,
         },
         "http_hosts": list(manifest.http_hosts),

@@ -12,6 +12,7 @@ from picloud.cli.table import Column, print_table
 from picloud.cli.wording import show_age, show_rest
 
 Items = Sequence[Mapping[str, Any]]
+Row = Callable[[Mapping[str, Any]], dict[str, str]]
 
 _QUEUE_COLUMNS = (
     Column("QUEUE", "queue", style="bold", least=10),
@@ -21,6 +22,14 @@ _QUEUE_COLUMNS = (
     Column("TIMEOUT", "timeout", right=True, spare=3),
     Column("FIRED", "fired", spare=4),
     Column("ID", "id", spare=5),
+)
+_ROUTE_COLUMNS = (
+    Column("ROUTE", "route", style="bold", least=10),
+    Column("SCRIPT", "script", least=10),
+    Column("ENABLED", "enabled", spare=1),
+    Column("AUTH", "auth", spare=2),
+    Column("ORIGINS", "origins", spare=3),
+    Column("ID", "id", spare=4),
 )
 _CRON_COLUMNS = (
     Column("SCHEDULE", "schedule", style="bold", least=10),
@@ -69,21 +78,25 @@ def triggers_command(app: str, node: NodeAddress, as_json: bool) -> None:
     from picloud.cli.client import path
     from picloud.cli.screen import print_json, stdout
 
+    kinds: tuple[tuple[str, Sequence[Column], Row], ...] = (
+        ("", _QUEUE_COLUMNS, _trigger_row),
+        ("http", _ROUTE_COLUMNS, _route_row),
+        ("cron", _CRON_COLUMNS, _cron_row),
+    )
     with node.connect() as client:
-        queues = list(client.items(path("apps", app, "triggers")))
-        crons = list(client.items(path("apps", app, "triggers", "cron")))
+        found = [list(client.items(path("apps", app, "triggers", *kind.split()))) for kind, _, _ in kinds]
     if as_json:
-        print_json({"items": [*queues, *crons]})
-    elif not queues and not crons:
-        click.echo("no triggers in this app")
-    if as_json:
+        print_json({"items": [item for items in found for item in items]})
         return
-    if queues:
-        print_table(stdout(), _QUEUE_COLUMNS, [_trigger_row(trigger) for trigger in queues])
-    if queues and crons:
-        click.echo()
-    if crons:
-        print_table(stdout(), _CRON_COLUMNS, [_cron_row(trigger) for trigger in crons])
+    if not any(found):
+        click.echo("no triggers in this app")
+    shown = False
+    for (_, columns, row), items in zip(kinds, found, strict=True):
+        if items:
+            if shown:
+                click.echo()
+            print_table(stdout(), columns, [row(item) for item in items])
+            shown = True
 
 
 def _list(
@@ -151,3 +164,16 @@ def _cron_row(trigger: Mapping[str, Any]) -> dict[str, str]:
 def _show_fired(trigger: Mapping[str, Any]) -> str:
     fired = trigger["last_fired_at"]
     return f"{show_age(fired)} ago" if fired else "never"
+
+
+def _route_row(trigger: Mapping[str, Any]) -> dict[str, str]:
+    signature = trigger["signature"]
+    form = signature if isinstance(signature, str) else (signature or {}).get("header", "")
+    return {
+        "route": f"{trigger['method']} {trigger['path']}",
+        "script": trigger["script"],
+        "enabled": "yes" if trigger["enabled"] else "no",
+        "auth": " ".join(filter(None, (trigger["auth"], form, ", ".join(trigger["secrets"])))),
+        "origins": ", ".join((trigger["cors"] or {}).get("origins", [])),
+        "id": trigger["id"],
+    }

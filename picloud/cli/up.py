@@ -78,6 +78,8 @@ def print_welcome(console: Console, info: NodeInfo, manifest: Manifest | None, *
         console.print(line, soft_wrap=True)
     if info.deployed is not None:
         print_diff(console, asdict(info.deployed), indent="            ")
+        for warning in info.deployed.warnings:
+            console.print(Text(f"  warning   {warning}", style="yellow"), soft_wrap=True)
     console.print(Text("\nTry next, in another terminal:\n", style="bold"))
     for command in _next_commands(info, manifest, program):
         console.print(Text.assemble("  ", (command, "cyan")), soft_wrap=True)

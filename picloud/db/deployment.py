@@ -20,6 +20,7 @@ from picloud.db.http_triggers import (
     update_http_trigger,
 )
 from picloud.db.scripts import delete_script, hash_source, put_script
+from picloud.db.secrets import read_secrets, warn_of_secret
 from picloud.db.sqlfile import load
 from picloud.db.triggers import (
     QueueTriggerSettings,
@@ -64,6 +65,8 @@ class DeploymentDiff:
     app: str
     dry_run: bool
     entries: tuple[DeploymentEntry, ...]
+    warnings: tuple[str, ...] = ()
+    """What will not work yet, though it is stored."""
 
     @property
     def changed(self) -> bool:
@@ -102,7 +105,14 @@ async def apply_deployment(conn: Connection, manifest: Manifest, *, dry_run: boo
         entries = tuple(_plan(manifest, app is None or made, stored))
         if app is not None and not dry_run:
             await _apply(conn, app, manifest, entries, stored)
-    return DeploymentDiff(manifest.app, dry_run, entries)
+        warnings = await _warn(conn, app, manifest)
+    return DeploymentDiff(manifest.app, dry_run, entries, warnings)
+
+
+async def _warn(conn: Connection, app: App | None, manifest: Manifest) -> tuple[str, ...]:
+    wanted = sorted({name for route in manifest.http_triggers for name in route.rules.secrets})
+    known = await read_secrets(conn, app.id, wanted) if wanted and app is not None else {}
+    return tuple(warn_of_secret(manifest.app, name) for name in wanted if name not in known)
 
 
 async def _find_app(conn: Connection, name: str) -> App | None:
@@ -196,10 +206,16 @@ def _plan_app(manifest: Manifest, new: bool, stored: _Stored) -> DeploymentEntry
 
 
 def _plan_route(spec: HttpTriggerSpec, stored: HttpTrigger | None) -> DeploymentEntry:
+    wanted = {"script": spec.script, "enabled": spec.enabled, **spec.rules.to_json()}
     if stored is None:
-        return DeploymentEntry("create", "trigger", spec.name, (FieldChange("script", None, spec.script),))
-    pairs = (("script", stored.script_name, spec.script), ("enabled", stored.enabled, spec.enabled))
-    changes = tuple(FieldChange(name, old, new) for name, old, new in pairs if old != new)
+        changes = tuple(FieldChange(name, None, value) for name, value in wanted.items() if name != "enabled")
+        return DeploymentEntry("create", "trigger", spec.name, changes)
+    current = {"script": stored.script_name, "enabled": stored.enabled, **stored.rules.to_json()}
+    changes = tuple(
+        FieldChange(name, current.get(name), wanted.get(name))
+        for name in {**current, **wanted}
+        if current.get(name) != wanted.get(name)
+    )
     return DeploymentEntry("update" if changes else "unchanged", "trigger", spec.name, changes)
 
 
@@ -302,6 +318,10 @@ async def _apply_route(
     ids: Mapping[str, ScriptId],
 ) -> None:
     if stored is None:
-        await insert_http_trigger(conn, app.id, spec.script, spec.method, spec.path, enabled=spec.enabled)
+        await insert_http_trigger(
+            conn, app.id, spec.script, spec.method, spec.path, enabled=spec.enabled, rules=spec.rules
+        )
     elif action == "update":
-        await update_http_trigger(conn, app.id, stored.id, script_id=ids[spec.script], enabled=spec.enabled)
+        await update_http_trigger(
+            conn, app.id, stored.id, script_id=ids[spec.script], enabled=spec.enabled, rules=spec.rules
+        )

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import errors
-from psycopg.rows import class_row
+from psycopg.rows import kwargs_row
+from psycopg.types.json import Jsonb
 from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
 from picloud.db.scripts import get_script
 from picloud.db.sqlfile import load
 from picloud.errors import InvalidInput, RouteTaken, TriggerNotFound
+from picloud.route_rules import NO_RULES, RouteRules, read_rules
 from picloud.routes import METHODS, parse_pattern
 from picloud.types import AppId, ScriptId, TriggerId
 
 _sql = load("triggers")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,7 @@ class HttpTrigger:
     method: str
     path: str
     enabled: bool
+    rules: RouteRules
     created_at: datetime
     updated_at: datetime
 
@@ -45,10 +52,18 @@ class StoredRoute:
     script_name: str
     method: str
     path: str
+    rules: RouteRules = NO_RULES
 
 
 async def insert_http_trigger(
-    conn: Connection, app_id: AppId, script_name: str, method: str, path: str, *, enabled: bool = True
+    conn: Connection,
+    app_id: AppId,
+    script_name: str,
+    method: str,
+    path: str,
+    *,
+    enabled: bool = True,
+    rules: RouteRules = NO_RULES,
 ) -> HttpTrigger:
     """Bind a script to a method and path.
 
@@ -67,6 +82,7 @@ async def insert_http_trigger(
         "method": method,
         "path": path,
         "pattern": pattern,
+        "rules": Jsonb(rules.to_json()),
     }
     try:
         async with conn.transaction():
@@ -82,10 +98,16 @@ async def insert_http_trigger(
 
 
 async def update_http_trigger(
-    conn: Connection, app_id: AppId, trigger_id: TriggerId, *, script_id: ScriptId, enabled: bool
+    conn: Connection, app_id: AppId, trigger_id: TriggerId, *, script_id: ScriptId, enabled: bool, rules: RouteRules
 ) -> HttpTrigger:
-    """Have another script answer, or none. Raises: TriggerNotFound."""
-    values = {"id": trigger_id, "app_id": app_id, "script_id": script_id, "enabled": enabled}
+    """Have another script answer, or none, or by other rules. Raises: TriggerNotFound."""
+    values = {
+        "id": trigger_id,
+        "app_id": app_id,
+        "script_id": script_id,
+        "enabled": enabled,
+        "rules": Jsonb(rules.to_json()),
+    }
     cur = await conn.execute(_sql.update_http_trigger, values)
     if cur.rowcount == 0:
         raise TriggerNotFound(f"no HTTP trigger {trigger_id}")
@@ -108,7 +130,7 @@ async def get_http_trigger(conn: Connection, app_id: AppId, trigger_id: TriggerI
 
 async def list_routes(conn: Connection) -> list[StoredRoute]:
     """Return the enabled routes of all apps."""
-    async with conn.cursor(row_factory=class_row(StoredRoute)) as cur:
+    async with conn.cursor(row_factory=kwargs_row(_with_rules(StoredRoute))) as cur:
         await cur.execute(_sql.list_routes)
         return await cur.fetchall()
 
@@ -123,7 +145,7 @@ async def _select(
     pattern: str | None = None,
     limit: int | None = None,
 ) -> list[HttpTrigger]:
-    async with conn.cursor(row_factory=class_row(HttpTrigger)) as cur:
+    async with conn.cursor(row_factory=kwargs_row(_with_rules(HttpTrigger))) as cur:
         await cur.execute(
             _sql.list_http_triggers,
             {
@@ -136,3 +158,10 @@ async def _select(
             },
         )
         return await cur.fetchall()
+
+
+def _with_rules(kind: Callable[..., T]) -> Callable[..., T]:
+    def make(*, rules: dict[str, Any], **values: Any) -> T:
+        return kind(rules=read_rules(rules), **values)
+
+    return make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -46,7 +47,18 @@ async def delete_secret(conn: Connection, app_id: AppId, name: str) -> None:
         raise SecretNotFound(f"no secret '{name}'")
 
 
+async def read_secrets(conn: Connection, app_id: AppId, names: Sequence[str]) -> dict[str, str]:
+    """Return secrets by name; those that are not set are left out."""
+    cur = await conn.execute(_sql.read_secrets, {"app_id": app_id, "names": list(names)})
+    return {str(name): str(value) for name, value in await cur.fetchall()}
+
+
 def read_secret_sync(conn: psycopg.Connection[Any], app_id: AppId, name: str) -> str | None:
     """Return a secret, or None; on a handler thread's own connection."""
     row = conn.execute(_sql.read_secret, {"app_id": app_id, "name": name}).fetchone()
     return None if row is None else str(row[0])
+
+
+def warn_of_secret(app: str, name: str) -> str:
+    """Return what to tell whoever saves a route whose secret is not set."""
+    return f"the secret '{name}' is not set: until `picloud secrets set {app} {name}` its routes answer 503"

@@ -27,6 +27,7 @@ _DEFAULTS: dict[str, Callable[[], Json]] = {
     "path": lambda: "/",
     "params": dict,
     "query": dict,
+    "query_all": dict,
     "headers": dict,
     "dead_letter_id": lambda: str(uuid7()),
     "original": dict,
@@ -44,7 +45,7 @@ _DEFAULTS: dict[str, Callable[[], Json]] = {
 _TYPES: dict[str, type] = {
     **dict.fromkeys(("queue", "message_id", "caller", "method", "path", "dead_letter_id"), str),
     **dict.fromkeys(("attempt", "max_attempts", "attempts"), int),
-    **dict.fromkeys(("params", "query", "headers", "original"), dict),
+    **dict.fromkeys(("params", "query", "query_all", "headers", "original"), dict),
     **dict.fromkeys(("recipient", "sender", "envelope_from", "subject"), str),
     **dict.fromkeys(("to", "attachments"), list),
     "truncated": bool,
@@ -83,6 +84,7 @@ def _make(kind: type[Event], given: dict[str, Json]) -> Event:
             values[name] = _read(name, _DEFAULTS[name]()) if name in _DEFAULTS else None
     if kind.source == "http":
         body = values["body"]
+        values["query_all"] = values["query_all"] or {name: [value] for name, value in values["query"].items()}
         values["raw"] = b"" if body is None else (body if isinstance(body, str) else json.dumps(body)).encode()
     return kind(**values)
 

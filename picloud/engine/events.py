@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
 
@@ -35,7 +35,7 @@ class Event:
 def _shown(cls: type[E]) -> type[E]:
     """Let scripts read the fields of an event class."""
     constants = {name for name in ("source", "op") if hasattr(cls, name)}
-    cls.names = frozenset({field.name for field in fields(cls)} | constants)  # type: ignore[arg-type]
+    cls.names = frozenset({one.name for one in fields(cls)} | constants)  # type: ignore[arg-type]
     cls._sandbox_attrs_ = cls.names | {"get"}
     return cls
 
@@ -80,11 +80,14 @@ class HttpEvent(Event):
     params: Mapping[str, str]
     """Of the route's pattern."""
     query: Mapping[str, str]
+    """The first value of each parameter."""
     headers: Mapping[str, str]
     """By lower-case name."""
     body: Json
-    """Decoded JSON, or text."""
+    """Decoded JSON, the fields of a form, or text; None for all else."""
     raw: bytes
+    query_all: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Every value of each parameter."""
 
     source: ClassVar[str] = "http"
 

@@ -273,6 +273,7 @@ def export_result(value: object, meter: Meter) -> tuple[Json, Response | None]:
         body = export_value(value.body, path="result.body", meter=meter)
         if type(value.body) is bytes:
             # a caller of `invoke` gets base64, a client of HTTP the bytes
-            return body, value
+            # made anew, and so checked: its headers may have been changed since
+            return body, Response(value.body, value.status, value.headers)
         return body, Response(body, value.status, value.headers)
     return export_value(value, path="result", meter=meter), None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SDK_MODULE = "picloud.sdk"
 
 
-def respond(body: Json = None, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def respond(body: Json = None, status: int = 200, headers: dict[str, str | list[str]] | None = None) -> Response:
     """Make a Response: what the name stands for in a script."""
     return Response(body, status, headers)
 

@@ -16,7 +16,8 @@ _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 class Response:
     """Return it from a handler: `return Response({"error": "no such order"}, status=404)`.
 
-    The body is a JSON value; text is sent as text/plain unless `headers` say otherwise. `invoke` gives its caller the
+    The body is a JSON value; text is sent as text/plain unless `headers` say otherwise. A header that is sent more than
+    once, such as Set-Cookie, is a list of texts. `invoke` gives its caller the
     body alone.
     Raises: SdkError for a status outside 200 to 599 or a header that HTTP cannot carry.
     """
@@ -26,9 +27,11 @@ class Response:
 
     body: Json
     status: int
-    headers: Mapping[str, str]
+    headers: Mapping[str, str | list[str]]
 
-    def __init__(self, body: Json = None, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, body: Json = None, status: int = 200, headers: Mapping[str, str | list[str]] | None = None
+    ) -> None:
         object.__setattr__(self, "body", body)
         object.__setattr__(self, "status", _check_status(status))
         object.__setattr__(self, "headers", {} if headers is None else _check_headers(headers))
@@ -50,16 +53,21 @@ def _check_status(status: object) -> int:
     raise SdkError(f"Response: status must be a whole number from 200 to 599, not {shown}")
 
 
-def _check_headers(headers: object) -> dict[str, str]:
+def _check_headers(headers: object) -> dict[str, str | list[str]]:
     if not isinstance(headers, dict) or len(headers) > MAX_HEADERS:
         raise SdkError(f"Response: headers must be a dict of at most {MAX_HEADERS} texts by name")
-    for name, value in headers.items():
+    # a copy is checked, so that nothing changes in between
+    checked: dict[str, str | list[str]] = {n: list(v) if type(v) is list else v for n, v in dict(headers).items()}
+    for name, value in checked.items():
         if type(name) is not str or not name or len(name) > 200 or not _NAME_CHARS.issuperset(name):
             raise SdkError("Response: a header's name must be letters, digits and dashes")
-        if type(value) is not str or len(value) > MAX_HEADER_CHARS or not _is_header_value(value):
-            raise SdkError(f"Response: header {name} must be text on one line")
-    return dict(headers)
+        values = value if type(value) is list else [value]
+        if len(values) > MAX_HEADERS or not all(_is_header_value(one) for one in values):
+            raise SdkError(f"Response: header {name} must be text on one line, or a list of such texts")
+    return checked
 
 
-def _is_header_value(value: str) -> bool:
+def _is_header_value(value: object) -> bool:
+    if type(value) is not str or len(value) > MAX_HEADER_CHARS:
+        return False
     return all(char == "\t" or 32 <= ord(char) < 127 or 160 <= ord(char) < 256 for char in value)

@@ -55,6 +55,7 @@ async def node(pool: Pool, around: Surroundings) -> Node:
         wake=lambda app_id, queue: around.woken.append(queue),
         changed=around.changed.append,
         snapshot=around.snapshot,
+        find_routes=around.find_routes,
         serve=around.serve,
         render_tree=around.render_tree,
         restart_actor=around.restart,

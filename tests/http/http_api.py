@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 from uuid import uuid4
 
-from picloud.actors.serving import RouteRequest
+from picloud.actors.serving import RouteRequest, Serving, Target
+from picloud.db.http_triggers import StoredRoute
 from picloud.db.messages import Sent
 from picloud.engine import Cancel, Outcome, RunningExecution
 from picloud.errors import ActorNotFound, RouteNotFound, ScriptInvalid
 from picloud.http.app import create_app
 from picloud.http.node import Node, TreeEvent
+from picloud.routes import Match
 from picloud.types import AppId, ExecutionId, Fault, NewMessage
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
@@ -31,6 +33,8 @@ class Surroundings:
     woken: list[str] = field(default_factory=list)
     running: list[RunningExecution] = field(default_factory=list)
     cancelled: list[tuple[ExecutionId, Cancel]] = field(default_factory=list)
+    serving: Serving | None = None
+    """What runs handlers, where a test has one."""
 
     def cancel(self, execution_id: ExecutionId, cancel: Cancel) -> bool:
         self.cancelled.append((execution_id, cancel))
@@ -53,12 +57,20 @@ class Surroundings:
             return None
         return {"id": "picloud", "path": path or "/picloud", "depth": depth}
 
-    async def serve(self, request: RouteRequest) -> Outcome:
-        raise RouteNotFound(f"no route for '{request.path}'")
+    def find_routes(self, app: str, segments: Sequence[str]) -> list[Match[StoredRoute]]:
+        return self.serving.find_routes(app, segments) if self.serving else _no_routes(segments)
+
+    async def serve(self, target: Target, request: RouteRequest) -> Outcome:
+        assert self.serving is not None
+        return await self.serving.serve(target, request)
 
     def render_tree(self, path: str | None, depth: int | None) -> bytes | None:
         tree = self.snapshot(path, depth)
         return None if tree is None else json.dumps(tree).encode()
+
+
+def _no_routes(segments: Sequence[str]) -> NoReturn:
+    raise RouteNotFound(f"no route for '/{'/'.join(segments)}'")
 
 
 def compile_script(name: str, source: str) -> None:

@@ -12,7 +12,7 @@ from engine_harness import SHOP, Harness, open_harness
 
 from picloud.actors.library import Library
 from picloud.actors.runtime import WakeMailbox
-from picloud.actors.serving import RouteRequest, Serving, ServingConfig
+from picloud.actors.serving import RouteRequest, Serving, ServingConfig, pick_route
 from picloud.db.http_triggers import StoredRoute
 from picloud.db.pool import Pool
 from picloud.db.scripts import ScriptHead
@@ -20,7 +20,7 @@ from picloud.engine import Outcome
 from picloud.errors import GateFull, ScriptInvalid
 from picloud.types import Script, ScriptId, TriggerId
 
-REQUEST = RouteRequest("shop", "GET", "/hello", {}, {}, None, b"", "r1")
+REQUEST = RouteRequest("GET", "/hello", {}, {}, {}, None, b"", "r1")
 
 
 @pytest.fixture
@@ -56,15 +56,19 @@ async def make_serving(harness: Harness, source: str, gate: trio.CapacityLimiter
     )
 
 
+async def serve(serving: Serving) -> Outcome:
+    return await serving.serve(pick_route(serving.find_routes("shop", ["hello"]), "GET"), REQUEST)
+
+
 async def test_request_is_refused_when_no_thread_becomes_free(harness: Harness) -> None:
     gate, outcomes = trio.CapacityLimiter(1), list[Outcome]()
     serving = await make_serving(harness, "def handle(event, ctx):\n    return 1", gate, outcomes)
     gate.acquire_on_behalf_of_nowait("another")
     with pytest.raises(GateFull, match="all worker threads are busy"):
-        await serving.serve(REQUEST)
+        await serve(serving)
     assert outcomes == []
     gate.release_on_behalf_of("another")
-    assert (await serving.serve(REQUEST)).value == 1
+    assert (await serve(serving)).value == 1
     assert gate.borrowed_tokens == 0
 
 
@@ -72,7 +76,7 @@ async def test_handler_that_runs_for_longer_than_the_wait_at_the_gate_answers(ha
     source = "import time\ndef handle(event, ctx):\n    time.sleep(0.3)\n    return 'late'"
     outcomes = list[Outcome]()
     serving = await make_serving(harness, source, trio.CapacityLimiter(1), outcomes)
-    assert (await serving.serve(REQUEST)).value == "late"
+    assert (await serve(serving)).value == "late"
     assert len(outcomes) == 1
 
 
@@ -80,5 +84,5 @@ async def test_script_that_breaks_the_policy_is_refused_and_gives_its_thread_bac
     gate = trio.CapacityLimiter(1)
     serving = await make_serving(harness, "import os", gate, [])
     with pytest.raises(ScriptInvalid):
-        await serving.serve(REQUEST)
+        await serve(serving)
     assert gate.borrowed_tokens == 0

@@ -100,11 +100,20 @@ def test_apps_scripts_and_triggers(node: ScriptedNode) -> None:
     trigger = {"id": "77", "kind": "queue", "queue_name": "orders", "script": "triage", "enabled": True}
     settings = {"retry_max_attempts": 3, "retry_backoff": "linear", "retry_base_ms": 200, "visibility_timeout_secs": 30}
     node.answers["GET /apps/shop/triggers"] = listing({**trigger, **settings, "last_fired_at": None})
+    node.answers["GET /apps/shop/triggers/http"] = listing()
     assert run(node, "apps").out.splitlines()[1].startswith("shop  ")
     assert run(node, "scripts", "shop").out.splitlines()[1].split()[:2] == ["triage", "3"]
     node.answers["GET /apps/shop/triggers/cron"] = listing()
     row = run(node, "triggers", "shop").out.splitlines()[1]
     assert row.split() == ["orders", "triage", "yes", *["3", "×", "linear", "200", "ms", "30", "s", "never", "77"]]
+    rules = {"auth": "signature", "secrets": ["key"], "signature": "github", "cors": {"origins": ["*"]}}
+    route = {"id": "78", "kind": "http", "method": "POST", "path": "/in", "script": "triage", "enabled": False}
+    node.answers["GET /apps/shop/triggers/http"] = listing({**route, **rules})
+    shown = run(node, "triggers", "shop").out.splitlines()
+    assert shown[1] == row
+    assert shown[4].split() == ["POST", "/in", "triage", "no", "signature", "github", "key", "*", "78"]
+    listed = json.loads(run(node, "triggers", "shop", "--json").out)["items"]
+    assert [item["kind"] for item in listed] == ["queue", "http"]
 
 
 def test_triggers_show_when_schedules_fire_next(node: ScriptedNode) -> None:
@@ -113,6 +122,7 @@ def test_triggers_show_when_schedules_fire_next(node: ScriptedNode) -> None:
     runs = {**cron, **more, "next_fire_at": "2199-07-01T00:00:00Z"}
     sends = {**runs, "id": "79", "script": None, "queue_name": "jobs", "next_fire_at": None, "enabled": False}
     node.answers["GET /apps/shop/triggers"] = listing()
+    node.answers["GET /apps/shop/triggers/http"] = listing()
     node.answers["GET /apps/shop/triggers/cron"] = listing(runs, sends)
     header, *rows = run(node, "triggers", "shop").out.splitlines()
     assert header.split() == ["SCHEDULE", "ZONE", "RUNS", "NEXT", "IN", "CATCH-UP", "FIRED", "ID"]

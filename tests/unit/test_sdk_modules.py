@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from picloud.engine.bridges import LogBridge, QueueBridge, RetryBridge
-from picloud.engine.execution import Execution, respond
+from picloud.engine.execution import Execution
+from picloud.engine.offering import respond
 from picloud.errors import OutsideHandler, RetryError, SdkError
 from picloud.sdk import SDK_VERSION, Response, invoke, log, queue, retry
 

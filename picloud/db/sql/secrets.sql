@@ -12,5 +12,8 @@ select name, updated_at from secrets
 -- name: read_secret
 select value from secrets where app_id = %(app_id)s and name = %(name)s;
 
+-- name: read_secrets
+select name, value from secrets where app_id = %(app_id)s and name = any(%(names)s);
+
 -- name: delete_secret
 delete from secrets where app_id = %(app_id)s and name = %(name)s returning name;

@@ -95,16 +95,21 @@ with made as (
   values (%(id)s, %(app_id)s, %(script_id)s, 'http', %(enabled)s, 1)
   returning id, app_id
 )
-insert into http_trigger_details (trigger_id, app_id, method, path, pattern)
-select id, app_id, %(method)s, %(path)s, %(pattern)s from made;
+insert into http_trigger_details (trigger_id, app_id, method, path, pattern, rules)
+select id, app_id, %(method)s, %(path)s, %(pattern)s, %(rules)s from made;
 
 -- name: update_http_trigger
-update triggers set script_id = %(script_id)s, enabled = %(enabled)s, updated_at = clock_timestamp()
- where id = %(id)s and app_id = %(app_id)s and kind = 'http'
-returning id;
+with changed as (
+  update triggers set script_id = %(script_id)s, enabled = %(enabled)s, updated_at = clock_timestamp()
+   where id = %(id)s and app_id = %(app_id)s and kind = 'http'
+  returning id
+)
+update http_trigger_details d set rules = %(rules)s from changed c where d.trigger_id = c.id
+returning d.trigger_id;
 
 -- name: list_http_triggers
-select t.id, t.app_id, t.script_id, s.name as script_name, d.method, d.path, t.enabled, t.created_at, t.updated_at
+select t.id, t.app_id, t.script_id, s.name as script_name, d.method, d.path, t.enabled, d.rules, t.created_at,
+       t.updated_at
   from triggers t
   join http_trigger_details d on d.trigger_id = t.id
   join scripts s on s.id = t.script_id
@@ -117,7 +122,7 @@ select t.id, t.app_id, t.script_id, s.name as script_name, d.method, d.path, t.e
 
 -- name: list_routes
 -- What a node serves: the enabled routes of all apps.
-select a.name as app_name, t.app_id, t.id as trigger_id, s.name as script_name, d.method, d.path
+select a.name as app_name, t.app_id, t.id as trigger_id, s.name as script_name, d.method, d.path, d.rules
   from triggers t
   join http_trigger_details d on d.trigger_id = t.id
   join scripts s on s.id = t.script_id
