@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +16,9 @@ DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
 GRACE = timedelta(seconds=60)
 """What is later than this was missed."""
+_MAX_WALK = 20
 _FIRST_WINDOW = timedelta(minutes=10)
+_MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,25 @@ def plan_ticks(schedule: Schedule, due_since: datetime, now: datetime, policy: C
     `all` makes up for the newest `limit` times.
     """
     most = limit if policy == "all" else 1
-    passed = _list_newest(schedule, due_since, now, most + 1)
+    passed, next_fire_at = _walk(schedule, due_since, now)
+    if len(passed) > _MAX_WALK:
+        passed, next_fire_at = _list_newest(schedule, due_since, now, most + 1), schedule.next_after(now)
     due = passed[-most:]
     if policy == "skip" and due and now - due[-1] > GRACE:
         due = []
-    return Ticks(due, schedule.next_after(now), len(due) < len(passed))
+    return Ticks(due, next_fire_at, len(due) < len(passed))
+
+
+def _walk(schedule: Schedule, first: datetime, now: datetime) -> tuple[list[datetime], datetime | None]:
+    """Return what has passed, as far as it is worth walking, and what comes next. Nearly always one time has passed."""
+    passed: list[datetime] = []
+    for moment in schedule.fires_after(first - _MOMENT):
+        if moment > now:
+            return passed, moment
+        passed.append(moment)
+        if len(passed) > _MAX_WALK:
+            break
+    return passed, None
 
 
 def _list_newest(schedule: Schedule, first: datetime, last: datetime, count: int) -> list[datetime]:
@@ -47,11 +64,7 @@ def _list_newest(schedule: Schedule, first: datetime, last: datetime, count: int
     window = _FIRST_WINDOW
     while True:
         since = max(first, last - window)
-        found = []
-        for moment in schedule.fires_after(since - timedelta(microseconds=1)):
-            if moment > last:
-                break
-            found.append(moment)
+        found = list(itertools.takewhile(lambda moment: moment <= last, schedule.fires_after(since - _MOMENT)))
         if len(found) >= count or since == first:
             return found[-count:]
         window *= 4

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 import trio
+from psycopg.conninfo import make_conninfo
 from uuid_utils.compat import uuid7
 
 from picloud.catch_up import CatchUp
@@ -17,6 +20,7 @@ from picloud.db.connection import Connection, connect
 from picloud.db.cron import CronTrigger, get_cron_trigger, insert_cron_trigger, list_cron_triggers, update_cron_trigger
 from picloud.db.cron_fires import Fired, find_next_due, fire_due, prune_fires
 from picloud.db.dead_letters import Replay, list_dead_letters, replay_dead_letter
+from picloud.db.embedded import EmbeddedPostgres
 from picloud.db.messages import list_messages
 from picloud.db.outbox import Delivery, bury_delivery, claim_deliveries
 from picloud.db.pool import Pool
@@ -25,8 +29,28 @@ from picloud.db.triggers import QueueTriggerSettings, delete_trigger, insert_que
 from picloud.errors import DatabaseUnavailable, InvalidInput, InvalidName, InvalidPayload, ScriptInUse, ScriptNotFound
 from picloud.types import App, ClaimToken
 
+DATABASE = "test_cron"
 HANG_LIMIT = 30.0
 MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture(scope="module")
+def cron_database(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """A database for all tests of this file: making one takes longer than most of them."""
+    with psycopg.connect(postgres.dsn, autocommit=True) as conn:
+        conn.execute(f"create database {DATABASE} template picloud_template strategy file_copy")
+        yield make_conninfo(postgres.dsn, dbname=DATABASE)
+        conn.execute(f"drop database {DATABASE} with (force)")
+
+
+@pytest.fixture
+def database(cron_database: str) -> Iterator[str]:
+    """The dsn of a database without a row."""
+    yield cron_database
+    with psycopg.connect(cron_database, autocommit=True) as conn:
+        # what hangs on an app goes with it
+        conn.execute("delete from triggers")
+        conn.execute("delete from apps")
 
 
 def spec(schedule: str = "* * * * *", **more: Any) -> CronTriggerSpec:
@@ -349,7 +373,7 @@ async def test_triggers_that_are_not_due_cost_nothing(conn: Connection) -> None:
     await conn.execute(
         """with made as (
              insert into triggers (id, app_id, script_id, kind)
-             select gen_random_uuid(), %(app)s, s.id, 'cron' from scripts s, generate_series(1, 20000)
+             select gen_random_uuid(), %(app)s, s.id, 'cron' from scripts s, generate_series(1, 4000)
               where s.app_id = %(app)s
              returning id)
            insert into cron_trigger_details (trigger_id, schedule, timezone, payload, next_fire_at)
