@@ -12,9 +12,9 @@ from pathlib import Path
 
 import trio
 
+from picloud.bench.feeding import NOOP, PATIENCE, fill, poll
 from picloud.bench.measure import Case, read_resident_bytes
 from picloud.bench.node import BenchNode, bench_node
-from picloud.bench.queue import NOOP, PATIENCE, fill, poll
 from picloud.config import Settings
 from picloud.db.scripts import put_script
 from picloud.db.triggers import QueueTriggerSettings, delete_trigger, insert_queue_trigger
@@ -121,7 +121,7 @@ async def _measure_latency(node: BenchNode, queues: list[str]) -> float:
         committed = time.perf_counter()
         with trio.fail_after(PATIENCE):
             await poll(lambda: node.processed(queue) > before)  # noqa: B023
-        waits.append(max(0.0, node.handler_started_at - committed))
+        waits.append(max(0.0, node.started_at[queue] - committed))
     return statistics.median(waits) * 1000
 
 

@@ -1,4 +1,4 @@
-"""Run cases several times, in alternation, and report medians."""
+"""Run cases several times, in alternation with what they are compared to, and report medians."""
 
 from __future__ import annotations
 
@@ -16,13 +16,30 @@ from picloud.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
+class Figure:
+    """What one run of a case measured."""
+
+    value: float
+    also: Mapping[str, float] = field(default_factory=dict)
+    """Further figures of the same run, as `p99`."""
+    ratios: Mapping[str, float] = field(default_factory=dict)
+
+
+Run = Callable[[], Awaitable[float | Figure]]
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
-    """One thing to measure; `run` returns one figure."""
+    """One thing to measure."""
 
     name: str
     unit: str
-    run: Callable[[], Awaitable[float]]
+    run: Run
     params: Mapping[str, Json] = field(default_factory=dict)
+    rivals: Mapping[str, Run] = field(default_factory=dict)
+    """What it is compared to, by the name of the ratio: each is run in turn with it."""
+    is_long: bool = False
+    """Run once, without a warm-up, and only where it is asked for by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +54,75 @@ class Result:
     runs: int
     ratios: Mapping[str, float]
     params: Mapping[str, Json]
+    also: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
         """Return the figures as `--json` prints them."""
         return {
             "case": self.case,
             "value": _shorten(self.value),
+            **{name: _shorten(figure) for name, figure in self.also.items()},
             "min": _shorten(self.min),
             "max": _shorten(self.max),
             "unit": self.unit,
             "runs": self.runs,
-            "ratios": dict(self.ratios),
+            "ratios": {name: _shorten(ratio) for name, ratio in self.ratios.items()},
             "params": dict(self.params),
         }
+
+
+class _Series:
+    """The figures of one case, and of what it is compared to."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._own: list[Figure] = []
+        self._rivals: dict[str, list[float]] = {name: [] for name in case.rivals}
+
+    async def run(self, on_run: Callable[[str, float], None], *, counts: bool) -> None:
+        own = await _run(self._case.run)
+        on_run(self._case.name, own.value)
+        if counts:
+            self._own.append(own)
+        for name, run in self._case.rivals.items():
+            rival = await _run(run)
+            on_run(f"{self._case.name} / {name}", rival.value)
+            if counts:
+                self._rivals[name].append(rival.value)
+
+    def result(self) -> Result:
+        case, values = self._case, [figure.value for figure in self._own]
+        value = statistics.median(values)
+        compared = {name: value / statistics.median(figures) for name, figures in self._rivals.items()}
+        return Result(
+            case.name,
+            value,
+            min(values),
+            max(values),
+            case.unit,
+            len(values),
+            {**_medians([figure.ratios for figure in self._own]), **compared},
+            case.params,
+            _medians([figure.also for figure in self._own]),
+        )
 
 
 async def measure(
     cases: Sequence[Case], *, runs: int, on_run: Callable[[str, float], None], warm_up: int = 1
 ) -> list[Result]:
-    """Run each case `warm_up` + `runs` times, the cases in turn, so that a drift of the machine hits all alike."""
-    figures: dict[str, list[float]] = {case.name: [] for case in cases}
+    """Run each case `warm_up` + `runs` times, the cases in turn, so that a drift of the machine hits all alike.
+
+    Long ones run once, at the end.
+    """
+    series = [(case, _Series(case)) for case in cases]
     for round_ in range(warm_up + runs):
-        for case in cases:
-            figure = await case.run()
-            on_run(case.name, figure)
-            if round_ >= warm_up:
-                figures[case.name].append(figure)
-    return [_summarise(case, figures[case.name]) for case in cases]
+        for case, each in series:
+            if not case.is_long:
+                await each.run(on_run, counts=round_ >= warm_up)
+    for case, each in series:
+        if case.is_long:
+            await each.run(on_run, counts=True)
+    return [each.result() for _, each in series]
 
 
 def report(suite: str, postgres: str | None, started_at: datetime, results: Sequence[Result]) -> dict[str, Json]:
@@ -84,17 +143,13 @@ def read_resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-def _summarise(case: Case, figures: Sequence[float]) -> Result:
-    return Result(
-        case.name,
-        statistics.median(figures),
-        min(figures),
-        max(figures),
-        case.unit,
-        len(figures),
-        {},
-        case.params,
-    )
+async def _run(run: Run) -> Figure:
+    measured = await run()
+    return measured if isinstance(measured, Figure) else Figure(measured)
+
+
+def _medians(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: statistics.median([figures[name] for figures in rounds]) for name in rounds[0]}
 
 
 def _shorten(figure: float) -> float:

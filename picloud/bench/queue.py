@@ -1,107 +1,139 @@
-"""The queue suite: how fast messages come in and go out."""
+"""The queue suite: how fast messages come in and go out, how soon, and what that depends on."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
-import trio
 from uuid_utils.compat import uuid7
 
-from picloud.actors.wakes import QueueKey
-from picloud.bench.measure import Case
+from picloud.bench.ceiling import drain_by_pgbench
+from picloud.bench.claiming import FLOOD_QUEUE, claim_backlog, claim_pinned
+from picloud.bench.crowd import BUSY, Crowd
+from picloud.bench.draining import SENDERS, drain, enqueue
+from picloud.bench.feeding import CPU_5MS, ENQUEUE_ONE, NOOP, SLEEP_50MS
+from picloud.bench.latency import fairness, idle_latency
+from picloud.bench.measure import Case, Figure, Run
 from picloud.bench.node import BenchNode
-from picloud.db.messages import insert_messages, vacuum_messages
-from picloud.types import MessageId, NewMessage
+from picloud.bench.peers import Peer
+from picloud.bench.sending import BULK, CLIENTS, send_in_bulk, send_singly
+from picloud.bench.soak import QUEUE, Soak
+from picloud.db.triggers import QueueTriggerSettings
 
-NOOP = "def handle(event, ctx):\n    return None\n"
-ENQUEUE_ONE = """\
-from picloud.sdk import queue
-
-def handle(event, ctx):
-    queue.enqueue("bench-sink", event.payload)
-"""
-PATIENCE = 300.0
-"""Seconds after which a case that makes no end is an error."""
+SOAK_RATE = 3000
+SLEEPERS = 16
 
 
-def queue_cases(node: BenchNode, *, messages: int) -> list[Case]:
+@dataclass(frozen=True, slots=True)
+class QueueOptions:
+    """What the suite is run with."""
+
+    messages: int
+    seconds: float
+    """How long to watch: the open snapshot, the soak."""
+    peers: tuple[str, ...] = ()
+    ceiling: bool = False
+    plot: Path | None = None
+    """Where the soak's charts go, as SVG."""
+
+
+def queue_cases(node: BenchNode, dsn: str, options: QueueOptions) -> list[Case]:
     """Return the cases of the suite, each on queues of its own."""
-    params = {"messages": messages}
-    singles, few = min(messages, 2000), min(messages, 100)
     return [
-        Case("drain-noop", "msg/s", partial(drain, node, "noop", NOOP, messages), params),
-        Case("drain-enqueue-one", "msg/s", partial(drain, node, "enqueue-one", ENQUEUE_ONE, messages), params),
-        Case("enqueue-single", "msg/s", partial(enqueue, node, singles, 1), {"messages": singles}),
-        Case("enqueue-batch", "msg/s", partial(enqueue, node, messages, 1000), {**params, "batch": 1000}),
-        Case("latency-idle", "ms", partial(idle_latency, node, few, 50), {"messages": few, "percentile": 50}),
-        Case("latency-idle-p99", "ms", partial(idle_latency, node, few, 99), {"messages": few, "percentile": 99}),
+        *_drains(node, dsn, options),
+        *_enqueues(node, dsn, options),
+        *_waits(node, options),
+        *_claims(node, dsn, options),
+        *_long_ones(node, options),
     ]
 
 
-async def drain(node: BenchNode, script: str, source: str, count: int) -> float:
-    """Return messages per second, from the consumer's start to the last acknowledgement's commit."""
-    queue = f"drain-{uuid7()}"
-    trigger = await node.bind(script, source, queue, enabled=False)
-    await fill(node, queue, count)
-    started = time.perf_counter()
-    await node.switch(trigger, on=True)
-    with trio.fail_after(PATIENCE):
-        await poll(lambda: node.processed(queue) >= count)
-    seconds = time.perf_counter() - started
-    await node.switch(trigger, on=False)
-    await vacuum(node)
-    return count / seconds
+def _drains(node: BenchNode, dsn: str, options: QueueOptions) -> list[Case]:
+    count = options.messages
+    params = {"messages": count}
+    slow, sleeping = min(count, 400), min(count, 640)
+    rivals: dict[str, Run] = {name: Peer(name, dsn, count).drain for name in options.peers}
+    if options.ceiling:
+        rivals["ceiling"] = partial(drain_by_pgbench, node, dsn, count)
+    noop = partial(drain, node, "noop", NOOP, count)
+    one = partial(drain, node, "enqueue-one", ENQUEUE_ONE, count)
+    busy = partial(drain, node, "cpu-5ms", CPU_5MS, slow)
+    asleep = partial(drain, node, "sleep-50ms", SLEEP_50MS, sleeping, concurrency=SLEEPERS)
+    return [
+        Case("drain-noop", "msg/s", noop, params, rivals),
+        Case("drain-enqueue-one", "msg/s", one, params),
+        Case("drain-cpu-5ms", "msg/s", busy, {"messages": slow}),
+        Case("drain-sleep-50ms", "msg/s", asleep, {"messages": sleeping, "concurrency": SLEEPERS}),
+    ]
 
 
-async def enqueue(node: BenchNode, count: int, batch: int) -> float:
-    """Return messages per second committed in batches of `batch`, one after the other."""
-    queue = f"enqueue-{uuid7()}"
-    started = time.perf_counter()
-    await fill(node, queue, count, batch=batch)
-    seconds = time.perf_counter() - started
-    await vacuum(node)
-    return count / seconds
+def _enqueues(node: BenchNode, dsn: str, options: QueueOptions) -> list[Case]:
+    count = options.messages
+    singles = min(count, 2000)
+    batched = {"messages": 5 * count, "batch": 1000, "senders": SENDERS}
+    single = partial(enqueue, node, singles, batch=1, senders=1)
+    batch = partial(enqueue, node, 5 * count, batch=1000, senders=SENDERS)
+    return [
+        Case("enqueue-single", "msg/s", single, {"messages": singles}),
+        Case("enqueue-batch", "msg/s", batch, batched),
+        Case(
+            "enqueue-http-single",
+            "msg/s",
+            partial(send_singly, node, dsn, singles),
+            {"messages": singles, "clients": CLIENTS},
+        ),
+        Case("enqueue-http-bulk", "msg/s", partial(send_in_bulk, node, dsn, count), {"messages": count, "batch": BULK}),
+    ]
 
 
-async def idle_latency(node: BenchNode, count: int, percentile: int) -> float:
-    """Return milliseconds from the commit of a message to the start of its handler, the queue being idle."""
-    queue = f"idle-{uuid7()}"
-    trigger = await node.bind("idle", NOOP, queue, enabled=True)
-    waits = []
-    with trio.fail_after(PATIENCE):
-        await poll(lambda: node.is_running(queue))
-        for number in range(count):
-            await trio.sleep(0.02)
-            await fill(node, queue, 1)
-            committed = time.perf_counter()
-            await poll(lambda: node.processed(queue) > number)  # noqa: B023
-            waits.append(max(0.0, node.handler_started_at - committed))
-    await node.switch(trigger, on=False)
-    return sorted(waits)[min(count - 1, count * percentile // 100)] * 1000
+def _waits(node: BenchNode, options: QueueOptions) -> list[Case]:
+    few, flood, singles = min(options.messages, 200), min(options.messages, 10_000), min(options.messages, 20)
+    near = partial(idle_latency, node, few, from_other_node=False)
+    far = partial(idle_latency, node, few, from_other_node=True)
+    return [
+        Case("latency-idle", "ms", near, {"messages": few}),
+        Case("latency-idle-other-node", "ms", far, {"messages": few}),
+        Case("fairness", "ms", partial(fairness, node, flood, singles), {"flood": flood, "messages": singles}),
+    ]
 
 
-async def poll(condition: Callable[[], bool]) -> None:
-    """Wait until the condition holds; the figures of an actor send no event."""
-    while not condition():  # noqa: ASYNC110
-        await trio.sleep(0.001)
+def _claims(node: BenchNode, dsn: str, options: QueueOptions) -> list[Case]:
+    backlog, queues = 50 * options.messages, max(20, min(1000, options.messages // 20))
+    crowd = Crowd(node, queues, options.messages)
+    return [
+        Case("many-queues", "µs", crowd.many, {"queues": queues, "busy": BUSY}, {"cost": crowd.few}),
+        Case("claim-backlog", "ms", partial(claim_backlog, dsn, backlog), {"backlog": backlog}, is_long=True),
+        Case(
+            "claim-pinned-xmin",
+            "kept",
+            partial(_pinned, node, options.seconds),
+            {"seconds": options.seconds},
+            is_long=True,
+        ),
+    ]
 
 
-async def fill(node: BenchNode, queue: str, count: int, *, batch: int = 1000) -> None:
-    """Commit `count` messages."""
-    async with node.parts.pool.connection() as conn:
-        for start in range(0, count, batch):
-            messages = _messages(queue, range(start, min(start + batch, count)))
-            await insert_messages(conn, node.app.id, messages)
-            node.parts.wakes.sent(QueueKey(node.app.id, queue), 0.0)
+def _long_ones(node: BenchNode, options: QueueOptions) -> list[Case]:
+    params = {"rate": SOAK_RATE, "seconds": options.seconds}
+    return [Case("soak", "ms", partial(_soak, node, options), params, is_long=True)]
 
 
-async def vacuum(node: BenchNode) -> None:
-    """Clean up after a case, so that the next one does not pay for it."""
-    async with node.parts.pool.connection() as conn:
-        await vacuum_messages(conn)
+async def _pinned(node: BenchNode, seconds: float) -> Figure:
+    queue = f"{FLOOD_QUEUE}-{uuid7()}"
+    trigger = await node.bind("pinned", NOOP, queue, QueueTriggerSettings())
+    try:
+        return await claim_pinned(node, queue, seconds)
+    finally:
+        await node.switch(trigger, on=False)
 
 
-def _messages(queue: str, numbers: Sequence[int]) -> list[NewMessage]:
-    return [NewMessage(MessageId(uuid7()), queue, f'{{"n":{number}}}') for number in numbers]
+async def _soak(node: BenchNode, options: QueueOptions) -> Figure:
+    trigger = await node.bind("soak", NOOP, QUEUE, QueueTriggerSettings())
+    soak = Soak(node, rate=SOAK_RATE, seconds=options.seconds, plot=options.plot)
+    node.listeners.append(soak.note_outcomes)
+    try:
+        return await soak.run()
+    finally:
+        node.listeners.remove(soak.note_outcomes)
+        await node.switch(trigger, on=False)

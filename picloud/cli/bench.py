@@ -25,8 +25,19 @@ SUITES = ("queue", "actors", "engine")
     "--seconds", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How long to watch what idles."
 )
 @click.option("--runs", type=click.IntRange(1, 100), default=3, show_default=True, help="Counted runs of each case.")
+@click.option("--warm-ups", type=click.IntRange(0, 100), default=1, show_default=True, help="Runs before those.")
 @click.option(
     "--dsn", help="Use this database instead of a throw-away embedded one. Its picloud tables are written to."
+)
+@click.option(
+    "--peers",
+    metavar="NAMES",
+    default="",
+    help="Also drain by other queues, in turn: pgqueuer,procrastinate (extra `bench`).",
+)
+@click.option("--ceiling", is_flag=True, help="Also run the consumer's statement by pgbench, in turn.")
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg", help="Draw the soak's charts."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def bench_command(
@@ -36,12 +47,17 @@ def bench_command(
     children: int,
     seconds: float,
     runs: int,
+    warm_ups: int,
     dsn: str | None,
+    peers: str,
+    ceiling: bool,
+    plot: Path | None,
     as_json: bool,
 ) -> None:
     """Measure SUITE: `queue` or `actors` on a throw-away database with full durability, `engine` without a database.
 
-    Each case runs once to warm up, then --runs times in turn with the others; the median counts.
+    Each case runs to warm up, then --runs times in turn with the others; the median counts. Long ones
+    (claim-backlog, claim-pinned-xmin, soak) run once, and only where --case names them.
     """
     import trio
 
@@ -49,7 +65,9 @@ def bench_command(
     from picloud.cli.screen import print_json, stderr, stdout
 
     started_at = datetime.now(UTC)
-    plan = Plan(names, runs, messages, children, seconds, None if as_json else stderr().print)
+    plan = Plan(
+        names, runs, messages, children, seconds, None if as_json else stderr().print, warm_ups, peers, ceiling, plot
+    )
     if suite == "engine":
         postgres, results = None, trio.run(_run_engine, plan)
     else:
@@ -70,6 +88,10 @@ class Plan:
     children: int
     seconds: float
     say: Callable[[str], None] | None
+    warm_ups: int = 1
+    peers: str = ""
+    ceiling: bool = False
+    plot: Path | None = None
 
     async def measure(self, cases: list[Case]) -> list[Result]:
         """Run the chosen cases. Raises: click.BadParameter for a case that is not known."""
@@ -79,8 +101,8 @@ class Plan:
         for name in self.names:
             if name not in known:
                 raise click.BadParameter(f"no case {name!r} (cases: {', '.join(known)})", param_hint="--case")
-        chosen = [case for case in cases if not self.names or case.name in self.names]
-        return await measure(chosen, runs=self.runs, on_run=self._show)
+        chosen = [case for case in cases if (case.name in self.names if self.names else not case.is_long)]
+        return await measure(chosen, runs=self.runs, on_run=self._show, warm_up=self.warm_ups)
 
     def _show(self, name: str, figure: float) -> None:
         if self.say is not None:
@@ -126,20 +148,24 @@ async def _run_actors(plan: Plan, dsn: str) -> list[Result]:
 
 async def _run_queue(plan: Plan, dsn: str) -> list[Result]:
     from picloud.bench.node import bench_node
-    from picloud.bench.queue import queue_cases
+    from picloud.bench.peers import check_names
+    from picloud.bench.queue import QueueOptions, queue_cases
     from picloud.config import Settings
 
+    options = QueueOptions(plan.messages, plan.seconds, tuple(check_names(plan.peers)), plan.ceiling, plan.plot)
     async with bench_node(dsn, Settings(home=Path.cwd(), log_level="error")) as node:
-        return await plan.measure(queue_cases(node, messages=plan.messages))
+        return await plan.measure(queue_cases(node, dsn, options))
 
 
 def _table(results: list[Result]) -> object:
     from rich.table import Table
 
-    table = Table("case", "median", "min", "max", "unit", "runs")
+    table = Table("case", "median", "min", "max", "unit", "runs", "also")
     for result in results:
         figures = [format_figure(figure) for figure in (result.value, result.min, result.max)]
-        table.add_row(result.case, *figures, result.unit, str(result.runs))
+        also = [f"{name} {format_figure(figure)}" for name, figure in result.also.items()]
+        also += [f"{format_figure(ratio)}x {name}" for name, ratio in result.ratios.items()]
+        table.add_row(result.case, *figures, result.unit, str(result.runs), "\n".join(also))
     return table
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -12,7 +13,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from node_process import run_cli
 
-QUEUE_CASES = ["drain-noop", "drain-enqueue-one", "enqueue-single", "enqueue-batch", "latency-idle", "latency-idle-p99"]
+QUEUE_CASES = [
+    "drain-noop", "drain-enqueue-one", "drain-cpu-5ms", "drain-sleep-50ms", "enqueue-single", "enqueue-batch",
+    "enqueue-http-single", "enqueue-http-bulk", "latency-idle", "latency-idle-other-node", "fairness", "many-queues",
+]  # fmt: skip
+LONG_CASES = ["claim-backlog", "claim-pinned-xmin", "soak"]
+COMMON = {"case", "value", "min", "max", "unit", "runs", "ratios", "params"}
+MORE = {
+    "latency-idle": {"p99"},
+    "latency-idle-other-node": {"p99"},
+    "fairness": {"p50"},
+    "claim-backlog": {"small"},
+    "claim-pinned-xmin": {"rate"},
+    "soak": {"rate"},
+}
+RATIOS = {
+    "drain-noop": {"ceiling"},
+    "many-queues": {"cost"},
+    "claim-backlog": {"growth"},
+    "soak": {"memory", "table", "latency"},
+}
 ACTOR_CASES = ["start", "stop", "memory", "tree-snapshot", "restart", "mailbox"]
 IDLE_CASES = ["idle-consumers", "idle-consumers-memory", "idle-consumers-latency", "idle-consumers-tree"]
 ENGINE_CASES = [
@@ -24,7 +44,8 @@ ENGINE_CASES = [
 @pytest.mark.parametrize(
     ("suite", "cases", "size"),
     [
-        ("queue", QUEUE_CASES, ("--messages", "10")),
+        ("queue", QUEUE_CASES, ("--messages", "10", "--ceiling")),
+        ("queue", LONG_CASES, ("--messages", "10", *(part for name in LONG_CASES for part in ("--case", name)))),
         ("actors", ACTOR_CASES + IDLE_CASES, ("--children", "10")),
         ("engine", ENGINE_CASES, ()),
     ],
@@ -32,13 +53,14 @@ ENGINE_CASES = [
 def test_every_case_of_a_suite_runs_and_reports_the_common_form(
     suite: str, cases: list[str], size: tuple[str, ...]
 ) -> None:
-    done = run_cli("bench", suite, *size, "--seconds", "0.5", "--runs", "1", "--json")
+    done = run_cli("bench", suite, *size, "--seconds", "0.5", "--runs", "1", "--warm-ups", "0", "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert set(report) == {"suite", "picloud", "python", "postgres", "cpus", "started_at", "results"}
     assert [result["case"] for result in report["results"]] == cases
     for result in report["results"]:
-        assert set(result) == {"case", "value", "min", "max", "unit", "runs", "ratios", "params"}
+        assert set(result) == COMMON | MORE.get(result["case"], set())
+        assert set(result["ratios"]) == RATIOS.get(result["case"], set())
         assert result["runs"] == 1
         assert result["min"] <= result["value"] <= result["max"]
 
@@ -47,3 +69,29 @@ def test_unknown_case_is_a_usage_error_that_names_the_cases() -> None:
     done = run_cli("bench", "engine", "--case", "nonsense")
     assert done.returncode == 2
     assert "loop-lateness" in done.stderr
+
+
+def test_soak_draws_its_charts(tmp_path: Path) -> None:
+    plot = tmp_path / "soak.svg"
+    done = run_cli("bench", "queue", "--case", "soak", "--seconds", "0.5", "--plot", str(plot), "--json")
+    assert done.returncode == 0, done.stderr
+    drawn = ElementTree.parse(plot).getroot()
+    lines = [element for element in drawn.iter() if element.tag.endswith("polyline")]
+    assert [len(line.attrib["points"].split()) for line in lines] == [5, 5, 5, 5]
+
+
+@pytest.mark.parametrize("peer", ["pgqueuer", "procrastinate"])
+def test_peer_drains_the_same_work(peer: str) -> None:
+    pytest.importorskip(peer)
+    done = run_cli(
+        "bench", "queue", "--case", "drain-noop", "--messages", "50", "--runs", "1", "--peers", peer, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["ratios"][peer] > 0
+
+
+def test_unknown_peer_is_named() -> None:
+    done = run_cli("bench", "queue", "--peers", "nonsense")
+    assert done.returncode == 1
+    assert "pgqueuer, procrastinate" in done.stderr

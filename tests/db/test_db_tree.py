@@ -14,8 +14,8 @@ from uuid_utils.compat import uuid7
 
 from picloud.actors.runtime import Backoff
 from picloud.actors.wakes import QueueKey
+from picloud.bench.feeding import fill
 from picloud.bench.node import BenchNode, bench_node
-from picloud.bench.queue import fill
 from picloud.config import Settings
 from picloud.db.connection import Connection
 from picloud.db.kv import list_keys, read_key
@@ -77,8 +77,8 @@ async def test_roster_follows_triggers_that_another_program_changes(database: st
 
 async def test_every_node_follows_and_restarts_only_what_was_edited(database: str, settings: Settings) -> None:
     async with bench_node(database, settings) as one, bench_node(database, settings) as two:
-        edited = await one.bind("noop", NOOP, "edited", enabled=True)
-        await one.bind("noop", NOOP, "other", enabled=True)
+        edited = await one.bind("noop", NOOP, "edited", QueueTriggerSettings())
+        await one.bind("noop", NOOP, "other", QueueTriggerSettings())
         await until(lambda: all(set(consumers(node)) == {"edited", "other"} for node in (one, two)))
         started = {name: [consumers(node)[name]["started_at"] for node in (one, two)] for name in ("edited", "other")}
         await one.switch(edited, on=True)
@@ -96,7 +96,7 @@ async def test_nodes_that_do_not_listen_find_triggers_and_messages_by_polling(
 ) -> None:
     polling = settings.model_copy(update={"wake_by": "poll", "queue_poll_interval": 0.2})
     async with bench_node(database, polling) as one, bench_node(database, polling) as two:
-        trigger = await one.bind("noop", NOOP, "jobs", enabled=True)
+        trigger = await one.bind("noop", NOOP, "jobs", QueueTriggerSettings())
         await until(lambda: all("jobs" in consumers(node) for node in (one, two)))
         # sent by neither of them
         await send(one, "jobs", 5)
@@ -176,7 +176,7 @@ async def test_ten_crashes_park_a_consumer_and_the_others_go_on(database: str, s
     bug = Bug("buggy")
     async with bench_node(database, settings, on_outcomes=bug, restart_backoff=Backoff(0.01, 0.02)) as node:
         await bind_buggy(node)
-        await node.bind("good", NOOP, "good", enabled=True)
+        await node.bind("good", NOOP, "good", QueueTriggerSettings())
         await until(lambda: node.is_running("good"))
         bug.left = 100
         # one for each crash, and more that wait
@@ -203,7 +203,7 @@ async def test_ten_crashes_park_a_consumer_and_the_others_go_on(database: str, s
 
 async def test_paused_queue_is_not_consumed_on_any_node(database: str, settings: Settings) -> None:
     async with bench_node(database, settings) as one, bench_node(database, settings) as two:
-        await one.bind("noop", NOOP, "jobs", enabled=True)
+        await one.bind("noop", NOOP, "jobs", QueueTriggerSettings())
         await until(lambda: all("jobs" in consumers(node) for node in (one, two)))
         async with one.parts.pool.connection() as conn:
             await pause_queue(conn, one.app.id, "jobs")
