@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from pydantic import Field
 from quart import Blueprint, Response
 
-from picloud.db.apps import delete_app, get_app, insert_app, list_apps, rename_app
+from picloud.db.apps import delete_app, get_app, insert_app, list_apps, update_app
 from picloud.http.bodies import RequestBody, Text, Time, View
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
 from picloud.http.responses import respond, respond_created, respond_nothing
 from picloud.http.tenants import app_ids
+from picloud.types import RecordMode
 
 blueprint = Blueprint("apps", __name__, url_prefix="/api/v1/apps")
 
 
 class AppBody(RequestBody):
-    """An app to make, or its new name."""
+    """An app to make."""
 
     name: Text
+
+
+class AppPatch(RequestBody):
+    """What to change of an app."""
+
+    name: Text | None = None
+    record_executions: RecordMode | None = None
+    """Which executions are recorded: all, errors, or those and a share of the others (sampled)."""
+    record_sample_rate: float | None = Field(default=None, ge=0, le=1)
 
 
 class AppView(View):
@@ -29,6 +40,8 @@ class AppView(View):
     id: UUID
     name: str
     created_at: Time
+    record_executions: RecordMode
+    record_sample_rate: float
 
 
 @blueprint.get("")
@@ -56,14 +69,20 @@ async def show(app: str) -> Response:
 
 
 @blueprint.patch("/<app>")
-async def rename(app: str) -> Response:
-    """Give an app another name."""
-    body = await read_model(AppBody)
+async def change(app: str) -> Response:
+    """Give an app another name, or say which of its executions are recorded."""
+    body = await read_model(AppPatch)
     async with node().pool.connection() as conn:
-        renamed = await rename_app(conn, app, body.name)
+        changed = await update_app(
+            conn,
+            app,
+            new_name=body.name,
+            record_executions=body.record_executions,
+            record_sample_rate=body.record_sample_rate,
+        )
     app_ids().forget(app)
     node().changed("triggers")
-    return respond(AppView.of(renamed))
+    return respond(AppView.of(changed))
 
 
 @blueprint.delete("/<app>")

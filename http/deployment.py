@@ -20,6 +20,7 @@ from picloud.http.triggers import SettingsBody
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest, check_scripts
 from picloud.names import check_app_name
 from picloud.route_rules import RouteRules
+from picloud.types import RecordMode
 
 blueprint = Blueprint("deployment", __name__, url_prefix="/api/v1/apps/<app>/deploy")
 
@@ -63,6 +64,9 @@ class DeploymentBody(RequestBody):
     scripts: dict[Text, Text]
     triggers: DeployedTriggersBody = Field(default_factory=DeployedTriggersBody)
     http_hosts: list[Text] = Field(default_factory=list, max_length=1000)
+    record_executions: RecordMode | None = None
+    """None: as it is."""
+    record_sample_rate: float | None = None
     dry_run: bool = False
 
 
@@ -111,7 +115,7 @@ async def deploy(app: str) -> Response:
 def _announce(diff: DeploymentDiff) -> None:
     if diff.has_changed("script"):
         node().changed("scripts")
-    if diff.has_changed("trigger"):
+    if diff.has_changed("trigger") or diff.has_changed("app"):
         node().changed("triggers")
 
 
@@ -129,4 +133,13 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
     crons = [
         CronTriggerSpec(queue_name=cron.queue, **cron.model_dump(exclude={"queue"})) for cron in body.triggers.cron
     ]
-    return Manifest(app, body.scripts, tuple(specs), tuple(routes), tuple(body.http_hosts), cron_triggers=tuple(crons))
+    return Manifest(
+        app,
+        body.scripts,
+        tuple(specs),
+        tuple(routes),
+        tuple(body.http_hosts),
+        cron_triggers=tuple(crons),
+        record_executions=body.record_executions,
+        record_sample_rate=body.record_sample_rate,
+    )

@@ -26,7 +26,7 @@ class PageQuery(Query):
     @property
     def after_name(self) -> str | None:
         """The name to go on after. Raises: InvalidFields."""
-        return None if self.cursor is None else _decode(self.cursor)
+        return None if self.cursor is None else decode_cursor(self.cursor)
 
     @property
     def after_id(self) -> UUID | None:
@@ -34,18 +34,18 @@ class PageQuery(Query):
         if self.cursor is None:
             return None
         try:
-            return UUID(_decode(self.cursor))
+            return UUID(decode_cursor(self.cursor))
         except ValueError:
-            _refuse()
+            refuse_cursor()
 
     @property
     def after_number(self) -> int | None:
         """The number to go on after. Raises: InvalidFields."""
         if self.cursor is None:
             return None
-        text = _decode(self.cursor)
+        text = decode_cursor(self.cursor)
         if not (text.isascii() and text.isdigit() and len(text) < 10):
-            _refuse()
+            refuse_cursor()
         return int(text)
 
 
@@ -60,24 +60,27 @@ def make_page(rows: Sequence[R], query: PageQuery, view: Callable[[R], BaseModel
     """Return a page of `rows`, which hold one more than `query.limit` where there is a next page."""
     shown = rows[: query.limit]
     more = len(rows) > query.limit
-    return Page(items=[view(row) for row in shown], next_cursor=_encode(str(key(shown[-1]))) if more else None)
+    return Page(items=[view(row) for row in shown], next_cursor=encode_cursor(str(key(shown[-1]))) if more else None)
 
 
-def _encode(key: str) -> str:
+def encode_cursor(key: str) -> str:
+    """Return a key as a cursor."""
     return base64.urlsafe_b64encode(key.encode()).decode().rstrip("=")
 
 
-def _decode(cursor: str) -> str:
+def decode_cursor(cursor: str) -> str:
+    """Return the key in a cursor. Raises: InvalidFields."""
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
         key = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
     except (UnicodeError, binascii.Error):
-        _refuse()
+        refuse_cursor()
     if not key or "\0" in key:
-        _refuse()
+        refuse_cursor()
     return key
 
 
-def _refuse() -> NoReturn:
+def refuse_cursor() -> NoReturn:
+    """Refuse a cursor. Raises: InvalidFields."""
     fault = FieldFault("not a cursor of this list: use next_cursor of the page before", parameter="cursor")
     raise InvalidFields(f"cursor: {fault.message}", [fault])

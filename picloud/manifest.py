@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from picloud.backoff import SHAPES
 from picloud.config import suggest
@@ -22,11 +22,13 @@ from picloud.manifest_faults import show as _shown
 from picloud.names import check_app_name, check_queue_name, check_script_name
 from picloud.route_rules import NO_RULES, RULES, RouteRules, read_rules
 from picloud.routes import METHODS, parse_pattern
+from picloud.types import RecordMode
 
 FILE_NAME = "picloud.toml"
 MAX_SCRIPT_BYTES = 128 * 1024
 """The engine compiles no longer source."""
 MAX_MANIFEST_BYTES = 1024 * 1024
+RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
 
 _RANGES: dict[str, tuple[int, int]] = {
     "visibility_timeout_secs": (1, 43_200),
@@ -78,6 +80,9 @@ class Manifest:
     folder: Path | None = None
     """Where it was read from."""
     cron_triggers: tuple[CronTriggerSpec, ...] = ()
+    record_executions: RecordMode | None = None
+    """Which executions are recorded; None: as it is."""
+    record_sample_rate: float | None = None
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -113,12 +118,21 @@ def check_manifest(manifest: Manifest) -> None:
         seen[trigger.queue] = at
     _check_routes(manifest)
     check_crons(manifest.cron_triggers, manifest.scripts)
+    _check_recording(manifest)
     for at, host in enumerate(manifest.http_hosts):
         if not isinstance(host, str) or not _HOST.match(host):
             _fail(
                 f"app.http_hosts[{at}]",
                 f"must be a host such as api.example.com, *.example.com or localhost:8080, not {_shown(host)}",
             )
+
+
+def _check_recording(manifest: Manifest) -> None:
+    mode, rate = manifest.record_executions, manifest.record_sample_rate
+    if mode is not None and mode not in RECORD_MODES:
+        _fail("app.record_executions", f"must be one of {', '.join(RECORD_MODES)}, not {_shown(mode)}")
+    if rate is not None and (isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1):
+        _fail("app.record_sample_rate", f"must be a share from 0 to 1, such as 0.05, not {_shown(rate)}")
 
 
 def check_scripts(manifest: Manifest, compile_script: Callable[[str, str], object]) -> None:
@@ -142,7 +156,7 @@ def check_scripts(manifest: Manifest, compile_script: Callable[[str, str], objec
 def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
     _check_keys(document, ("app", "scripts", "triggers"), "")
     app = _table(document, "app", "app")
-    _check_keys(app, ("name", "http_hosts"), "app.")
+    _check_keys(app, ("name", "http_hosts", "record_executions", "record_sample_rate"), "app.")
     if "name" not in app:
         _fail("app.name", 'missing: write [app] and name = "my-app"')
     triggers = _table(document, "triggers", "triggers")
@@ -154,7 +168,17 @@ def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
     if not isinstance(hosts, list):
         _fail("app.http_hosts", f"must be a list of hosts, not {_shown(hosts)}")
     scripts = dict(_read_scripts(folder, document))
-    manifest = Manifest(app["name"], scripts, queue_triggers, http_triggers, tuple(hosts), folder, crons)
+    manifest = Manifest(
+        app["name"],
+        scripts,
+        queue_triggers,
+        http_triggers,
+        tuple(hosts),
+        folder,
+        crons,
+        app.get("record_executions"),
+        app.get("record_sample_rate"),
+    )
     check_manifest(manifest)
     return manifest
 

@@ -54,6 +54,8 @@ class App:
     id: AppId
     name: str
     created_at: datetime
+    record_executions: RecordMode = "all"
+    record_sample_rate: float = 0.01
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,8 @@ SECTIONS: dict[str, dict[str, Place]] = {
         "dead": Place("picloud.cli.dead:dead_group", "List, show, replay or discard dead letters."),
     },
     "Look inside": {
+        "logs": Place("picloud.cli.logs:logs_command", "Show what an app's handlers logged, and how they failed."),
+        "trace": Place("picloud.cli.trace:trace_command", "Show what an execution caused, across queues and invokes."),
         "running": Place("picloud.cli.running:running_command", "List executions that run now, on all nodes."),
         "cancel": Place("picloud.cli.running:cancel_command", "Ask a running execution to end."),
         "tree": Place("picloud.cli.tree:tree_command", "Show the supervision tree; live with --watch."),

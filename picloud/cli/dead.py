@@ -213,7 +213,7 @@ def print_letter(console: Console, letter: Mapping[str, Any]) -> None:
         console.print(Text.assemble((f"{label:<10}", "dim"), value), soft_wrap=True)
     if letter["error"] is not None:
         console.print()
-        for line in _error_lines(letter["error"]):
+        for line in error_lines(letter["error"]):
             console.print(line, soft_wrap=True)
     console.print(Text("\npayload", style="dim"))
     payload = json.dumps(letter["event"].get("payload"), ensure_ascii=False, indent=2)
@@ -309,7 +309,8 @@ def _facts(letter: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "note", letter["resolution_note"]
 
 
-def _error_lines(error: Mapping[str, Any]) -> Iterator[Text]:
+def error_lines(error: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield an error and the way to it through the scripts."""
     from rich.text import Text
 
     yield Text.assemble((f"{error['type']}: ", "bold red"), (str(error["message"]), "red"))

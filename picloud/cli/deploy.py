@@ -65,5 +65,7 @@ def _request(manifest: Manifest, dry_run: bool) -> dict[str, Any]:
             "cron": crons,
         },
         "http_hosts": list(manifest.http_hosts),
+        "record_executions": manifest.record_executions,
+        "record_sample_rate": manifest.record_sample_rate,
         "dry_run": dry_run,
     }

@@ -14,7 +14,7 @@ from picloud.db.connection import Connection
 from picloud.db.sqlfile import load
 from picloud.errors import AppNotFound, NameTaken
 from picloud.names import check_app_name
-from picloud.types import App, AppId
+from picloud.types import App, AppId, RecordMode
 
 _sql = load("apps")
 
@@ -68,12 +68,26 @@ async def list_apps(conn: Connection, *, after: str | None = None, limit: int = 
         return await cur.fetchall()
 
 
-async def rename_app(conn: Connection, name: str, new_name: str) -> App:
-    """Give the app another name. Raises: AppNotFound, InvalidName, NameTaken."""
-    check_app_name(new_name)
+async def update_app(
+    conn: Connection,
+    name: str,
+    *,
+    new_name: str | None = None,
+    record_executions: RecordMode | None = None,
+    record_sample_rate: float | None = None,
+) -> App:
+    """Change an app; None leaves a field as it is. Raises: AppNotFound, InvalidName, NameTaken."""
+    if new_name is not None:
+        check_app_name(new_name)
+    values = {
+        "name": name,
+        "new_name": new_name,
+        "record_executions": record_executions,
+        "record_sample_rate": record_sample_rate,
+    }
     try:
         async with conn.cursor(row_factory=class_row(App)) as cur:
-            await cur.execute(_sql.rename_app, {"name": name, "new_name": new_name})
+            await cur.execute(_sql.update_app, values)
             app = await cur.fetchone()
     except errors.UniqueViolation as error:
         raise NameTaken(f"app '{new_name}' exists already") from error
@@ -90,3 +104,5 @@ async def delete_app(conn: Connection, name: str) -> None:
         if row is None:
             raise AppNotFound(f"no app '{name}'")
         await conn.execute(_sql.delete_app_row, {"id": row[0]})
+        await conn.execute(_sql.delete_app_executions, {"id": row[0]})
+        await conn.execute(_sql.delete_app_logs, {"id": row[0]})

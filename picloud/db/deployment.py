@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 from uuid_utils.compat import uuid7
 
 from picloud.cron_spec import CronTriggerSpec
-from picloud.db.apps import get_app, get_http_hosts, set_http_hosts
+from picloud.db.apps import get_app, get_http_hosts, set_http_hosts, update_app
 from picloud.db.connection import Connection
 from picloud.db.cron import CronTrigger, insert_cron_trigger, list_cron_triggers, update_cron_trigger
 from picloud.db.http_triggers import (
@@ -31,7 +31,7 @@ from picloud.db.triggers import (
 )
 from picloud.errors import AppNotFound
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest
-from picloud.types import App, Json, QueueTrigger, ScriptId, TriggerId
+from picloud.types import App, Json, QueueTrigger, RecordPolicy, ScriptId, TriggerId
 
 _sql = load("deployment")
 
@@ -151,6 +151,7 @@ class _Stored:
     routes: Mapping[str, HttpTrigger] = field(default_factory=dict)
     http_hosts: tuple[str, ...] = ()
     crons: Mapping[str, CronTrigger] = field(default_factory=dict)
+    recording: RecordPolicy = field(default_factory=RecordPolicy)
 
     def find_trigger(self, name: str) -> TriggerId:
         """Return the id of the trigger of that name."""
@@ -166,6 +167,7 @@ async def _read_stored(conn: Connection, app: App | None) -> _Stored:
         {f"{trigger.method} {trigger.path}": trigger for trigger in await list_http_triggers(conn, app.id)},
         tuple(await get_http_hosts(conn, app.id)),
         await _read_crons(conn, app),
+        RecordPolicy(app.record_executions, app.record_sample_rate),
     )
 
 
@@ -201,8 +203,15 @@ def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[Deployment
 
 def _plan_app(manifest: Manifest, new: bool, stored: _Stored) -> DeploymentEntry:
     old, wanted = list(stored.http_hosts), list(manifest.http_hosts)
-    changes = (FieldChange("http_hosts", old or None, wanted),) if old != wanted else ()
-    return DeploymentEntry("create" if new else "update" if changes else "unchanged", "app", manifest.app, changes)
+    changes = [FieldChange("http_hosts", old or None, wanted)] if old != wanted else []
+    for name, kept, asked in (
+        ("record_executions", stored.recording.mode, manifest.record_executions),
+        ("record_sample_rate", stored.recording.sample_rate, manifest.record_sample_rate),
+    ):
+        if asked is not None and asked != kept:
+            changes.append(FieldChange(name, kept, asked))
+    action: Action = "create" if new else "update" if changes else "unchanged"
+    return DeploymentEntry(action, "app", manifest.app, tuple(changes))
 
 
 def _plan_route(spec: HttpTriggerSpec, stored: HttpTrigger | None) -> DeploymentEntry:
@@ -272,6 +281,12 @@ async def _apply(
         match entry.kind, entry.action:
             case "app", "create" | "update":
                 await set_http_hosts(conn, app.id, manifest.http_hosts)
+                await update_app(
+                    conn,
+                    app.name,
+                    record_executions=manifest.record_executions,
+                    record_sample_rate=manifest.record_sample_rate,
+                )
             case "script", "create" | "update":
                 ids[name] = (await put_script(conn, app.id, name, manifest.scripts[name])).script.id
             case "script", "delete":

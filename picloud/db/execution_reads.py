@@ -75,6 +75,7 @@ class ExecutionFilter:
     queue_name: str | None = None
     source: str | None = None
     trigger_id: UUID | None = None
+    root_id: UUID | None = None
     since: datetime | None = None
     age_secs: float | None = None
     """No older than this, by the database's clock."""
@@ -102,7 +103,8 @@ async def list_executions(
     conn: Connection, app_id: AppId, wanted: ExecutionFilter, *, before: UUID | None = None, limit: int = 50
 ) -> list[ExecutionRecord]:
     """Return executions, newest first, older than `before` where it is given."""
-    values = {"app_id": app_id, **asdict(wanted), "before": before, "limit": limit}
+    oldest = None if wanted.root_id is None else _oldest(wanted.root_id)
+    values = {"app_id": app_id, **asdict(wanted), "oldest": oldest, "before": before, "limit": limit}
     async with conn.cursor(row_factory=class_row(ExecutionRecord)) as cur:
         await cur.execute(_sql.list_executions, values)
         return await cur.fetchall()
@@ -110,8 +112,7 @@ async def list_executions(
 
 async def list_trace(conn: Connection, app_id: AppId, root_id: UUID, limit: int) -> list[ExecutionRecord]:
     """Return a root execution and what it caused, in the order in which they began."""
-    oldest = UUID(int=max(0, (root_id.int >> 80) - CLOCK_SKEW_MS) << 80)
-    values = {"app_id": app_id, "root_id": root_id, "oldest": oldest, "limit": limit}
+    values = {"app_id": app_id, "root_id": root_id, "oldest": _oldest(root_id), "limit": limit}
     async with conn.cursor(row_factory=class_row(ExecutionRecord)) as cur:
         await cur.execute(_sql.list_trace, values)
         return await cur.fetchall()
@@ -170,6 +171,11 @@ async def list_log(
     async with conn.cursor(row_factory=class_row(LogRecord)) as cur:
         await cur.execute(_sql.list_log_after if after else _sql.list_log_before, values)
         return await cur.fetchall()
+
+
+def _oldest(root_id: UUID) -> UUID:
+    """Return the least id that something caused by a root may have."""
+    return UUID(int=max(0, (root_id.int >> 80) - CLOCK_SKEW_MS) << 80)
 
 
 def _levels_from(least: LogLevel) -> Sequence[LogLevel]:

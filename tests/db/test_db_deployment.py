@@ -277,3 +277,15 @@ async def test_schedules_are_made_changed_and_deleted_and_keep_what_is_due_other
     assert second == before[1]
     await apply_deployment(conn, with_crons())
     assert await list_cron_triggers(conn, app.id) == []
+
+
+async def test_what_is_recorded_follows_the_manifest_and_stays_where_it_says_nothing(conn: Connection) -> None:
+    await apply_deployment(conn, shop({"triage": HANDLER}))
+    sampled = replace(shop({"triage": HANDLER}), record_executions="sampled", record_sample_rate=0.5)
+    diff = await apply_deployment(conn, sampled)
+    changes = (FieldChange("record_executions", "all", "sampled"), FieldChange("record_sample_rate", 0.01, 0.5))
+    assert diff.entries[0] == DeploymentEntry("update", "app", "shop", changes)
+    assert not (await apply_deployment(conn, sampled)).changed
+    assert not (await apply_deployment(conn, shop({"triage": HANDLER}))).changed
+    app = await get_app(conn, "shop")
+    assert (app.record_executions, app.record_sample_rate) == ("sampled", 0.5)

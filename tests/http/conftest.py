@@ -36,6 +36,7 @@ def database(http_database: str) -> Iterator[str]:
         # what hangs on an app goes with it
         conn.execute("delete from triggers")
         conn.execute("delete from apps")
+        conn.execute("truncate executions, execution_logs")
         conn.execute("delete from tokens")
 
 

@@ -294,6 +294,8 @@ def test_deploy_sends_the_folder_and_shows_the_diff(node: ScriptedNode, app_dir:
         "scripts": {"triage": "def handle(event, ctx):\n    return 'ä'\n"},
         "triggers": {"queue": [{"queue": "orders", "script": "triage", "batch_size": 7}], "http": [], "cron": []},
         "http_hosts": [],
+        "record_executions": None,
+        "record_sample_rate": None,
         "dry_run": False,
     }
 

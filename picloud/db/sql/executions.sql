@@ -41,6 +41,10 @@ select id, coalesce(root_execution_id, id) as root_execution_id, parent_executio
    and (%(queue_name)s::text is null or queue_name = %(queue_name)s::text)
    and (%(source)s::text is null or source = %(source)s::text)
    and (%(trigger_id)s::uuid is null or trigger_id = %(trigger_id)s::uuid)
+   and (%(root_id)s::uuid is null or id = any(array(
+         select %(root_id)s::uuid
+         union all
+         select id from executions where root_execution_id = %(root_id)s::uuid and id >= %(oldest)s::uuid)))
  order by id desc
  limit %(limit)s;
 
