@@ -32,13 +32,24 @@ class Ticks:
     """Times were missed that the policy does not make up for."""
 
 
-def plan_ticks(schedule: Schedule, due_since: datetime, now: datetime, policy: CatchUp, limit: int) -> Ticks:
+def plan_ticks(
+    schedule: Schedule,
+    due_since: datetime,
+    now: datetime,
+    policy: CatchUp,
+    limit: int,
+    *,
+    last_fired_at: datetime | None = None,
+) -> Ticks:
     """Return what to fire for from `due_since`, the first time that was not fired for, until `now`.
 
-    `all` makes up for the newest `limit` times.
+    `all` makes up for the newest `limit` times. Where an update of the time zones moved the time, it is looked for
+    since `last_fired_at`.
     """
     most = limit if policy == "all" else 1
     passed, next_fire_at = _walk(schedule, due_since, now)
+    if not passed and last_fired_at is not None:
+        passed, next_fire_at = _walk(schedule, last_fired_at + _MOMENT, now)
     if len(passed) > _MAX_WALK:
         passed, next_fire_at = _list_newest(schedule, due_since, now, most + 1), schedule.next_after(now)
     due = passed[-most:]

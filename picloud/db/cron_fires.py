@@ -43,6 +43,7 @@ class DueTrigger:
     catch_up: CatchUp
     catch_up_limit: int
     next_fire_at: datetime
+    last_fired_at: datetime | None
     now: datetime
     """By the database's clock."""
 
@@ -143,16 +144,26 @@ def _plan(due: Sequence[DueTrigger]) -> tuple[dict[TriggerId, Ticks], dict[Trigg
             break
         key = (trigger.schedule, trigger.timezone, trigger.next_fire_at, trigger.catch_up, trigger.catch_up_limit)
         try:
-            if key not in known:
-                schedule = parse_schedule(trigger.schedule, trigger.timezone)
-                known[key] = plan_ticks(
-                    schedule, trigger.next_fire_at, trigger.now, trigger.catch_up, trigger.catch_up_limit
-                )
-            plans[trigger.trigger_id] = known[key]
-            fires += len(known[key].due)
+            plan = known.get(key)
+            # a time that was moved depends on when the trigger last fired, too
+            if plan is None or not plan.due or plan.due[0] < trigger.next_fire_at:
+                plan = known[key] = _plan_one(trigger)
+            plans[trigger.trigger_id] = plan
+            fires += len(plan.due)
         except InvalidInput as error:
             broken[trigger.trigger_id] = str(error)
     return plans, broken
+
+
+def _plan_one(trigger: DueTrigger) -> Ticks:
+    return plan_ticks(
+        parse_schedule(trigger.schedule, trigger.timezone),
+        trigger.next_fire_at,
+        trigger.now,
+        trigger.catch_up,
+        trigger.catch_up_limit,
+        last_fired_at=trigger.last_fired_at,
+    )
 
 
 def _lateness(trigger: DueTrigger, plans: Mapping[TriggerId, Ticks]) -> float:

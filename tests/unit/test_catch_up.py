@@ -53,11 +53,19 @@ def test_years_of_outage_are_not_walked_through(policy: CatchUp, count: int) -> 
     assert ticks.has_left_out
 
 
-def test_a_schedule_that_an_update_of_the_time_zones_moved_goes_on() -> None:
+def test_time_that_an_update_of_the_time_zones_moved_is_neither_lost_nor_doubled() -> None:
     schedule = parse_schedule("0 2 * * *", "Europe/Berlin")
-    ticks = plan_ticks(schedule, NOON, NOON + MINUTE, "one", 100)
-    assert ticks.due == []
-    assert ticks.next_fire_at == datetime(2026, 6, 2, tzinfo=UTC)
+    yesterday, today, tomorrow = [datetime(2026, 6, day, tzinfo=UTC) for day in (1, 2, 3)]
+
+    def plan(stored: datetime, last_fired_at: datetime | None) -> tuple[list[datetime], datetime | None]:
+        ticks = plan_ticks(schedule, stored, stored, "one", 1, last_fired_at=last_fired_at)
+        return list(ticks.due), ticks.next_fire_at
+
+    # it was to be an hour later: today's is fired for, and then the next
+    assert plan(today + timedelta(hours=1), yesterday) == ([today], tomorrow)
+    # it was to be an hour sooner: it is not yet time
+    assert plan(today - timedelta(hours=1), yesterday) == ([], today)
+    assert plan(today - timedelta(hours=1), None) == ([], today)
 
 
 @given(

@@ -54,7 +54,7 @@ with guarded as materialized (
   select set_config('idle_in_transaction_session_timeout', %(patience_ms)s::text, true)
 )
 select d.trigger_id, t.app_id, t.script_id, t.retry_max_attempts, d.schedule, d.timezone, d.payload, d.queue_name,
-       d.catch_up, d.catch_up_limit, d.next_fire_at, statement_timestamp() as now
+       d.catch_up, d.catch_up_limit, d.next_fire_at, d.last_fired_at, statement_timestamp() as now
   from cron_trigger_details d
   join triggers t on t.id = d.trigger_id
   join apps a on a.id = t.app_id
