@@ -12,11 +12,11 @@ from uuid import UUID
 import trio
 
 from picloud.actors import runtime
-from picloud.actors.consumer import Consumer
+from picloud.actors.consumer import Consumer, ConsumerConfig
 from picloud.actors.cron import Cron, CronConfig
 from picloud.actors.database import Database
+from picloud.actors.delivering import DeliveryHandling
 from picloud.actors.handling import MessageHandling
-from picloud.actors.lane import ConsumerConfig
 from picloud.actors.library import Library
 from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.pulse import Guard, Pulse, PulseConfig
@@ -93,6 +93,7 @@ class NodeTree:
 
     root: Supervisor
     roster: Roster
+    outbox: Outbox
     server: Stoppable | None
     pool: Pool
 
@@ -101,6 +102,7 @@ class NodeTree:
         if self.server is not None:
             self.server.stop()
         self.roster.close()
+        self.outbox.close()
 
     def snapshot(self, path: str | None, depth: int | None) -> dict[str, Any] | None:
         """Return the tree below `path` as JSON, `depth` levels deep; None where there is no such path."""
@@ -162,10 +164,11 @@ def build_tree(parts: Parts, server: Stoppable | None = None) -> NodeTree:
         parts.node_id,
     )
     roster = _roster(parts)
+    outbox = _outbox(parts)
     children = [
         ChildSpec("database", database.run),
         ChildSpec("wakeup", wakeup.run),
-        _services(parts).as_child(),
+        _services(parts, outbox).as_child(),
         roster.consumers.as_child(),
     ]
     if server is not None:
@@ -173,7 +176,7 @@ def build_tree(parts: Parts, server: Stoppable | None = None) -> NodeTree:
     root = Supervisor(
         "picloud", children, strategy="rest_for_one", max_restarts=5, max_seconds=30.0, journal=parts.journal
     )
-    return NodeTree(root, roster, server, parts.pool)
+    return NodeTree(root, roster, outbox, server, parts.pool)
 
 
 def wake_for_messages(wakes: QueueWakes, app_id: AppId, messages: Sequence[NewMessage]) -> None:
@@ -214,23 +217,34 @@ def make_library(pool: Pool, wakes: QueueWakes, *, poll_interval: float) -> Libr
     )
 
 
-def _services(parts: Parts) -> Supervisor:
+def _outbox(parts: Parts) -> Outbox:
+    settings = parts.settings
+    return Outbox(
+        PoolOutboxStore(parts.pool),
+        DeliveryHandling(
+            parts.engine,
+            parts.gate,
+            parts.library,
+            max_depth=settings.max_trigger_depth,
+            slice_secs=settings.slice_secs,
+            on_outcomes=parts.on_outcomes,
+        ),
+        parts.wakes.watch("outbox"),
+        OutboxConfig(
+            concurrency=settings.outbox_concurrency,
+            reclaim_interval=settings.queue_reclaim_interval_ms / 1000,
+            slice_secs=settings.slice_secs,
+        ),
+        on_sent=partial(wake_for_messages, parts.wakes),
+        on_outbox=partial(parts.wakes.changed, "outbox"),
+    )
+
+
+def _services(parts: Parts, outbox: Outbox) -> Supervisor:
     reclaim = Reclaim(
         partial(_reclaim, parts.pool),
         ReclaimConfig(interval=parts.settings.queue_reclaim_interval_ms / 1000),
         on_released=partial(_wake_released, parts.wakes),
-    )
-    outbox = Outbox(
-        PoolOutboxStore(parts.pool),
-        parts.library,
-        parts.engine,
-        parts.gate,
-        parts.wakes.watch("outbox"),
-        OutboxConfig(
-            lease=max(60.0, 3 * parts.settings.execution_timeout_secs), max_depth=parts.settings.max_trigger_depth
-        ),
-        on_sent=partial(wake_for_sent, parts.wakes),
-        on_outcomes=parts.on_outcomes,
     )
     cron = Cron(
         PoolCronStore(parts.pool),
@@ -254,7 +268,7 @@ def _services(parts: Parts) -> Supervisor:
             ChildSpec("library", parts.library.run),
             ChildSpec("reclaim", reclaim.run),
             ChildSpec("running", running.run),
-            ChildSpec("outbox", outbox.run, shutdown=parts.settings.drain_secs),
+            ChildSpec("outbox", outbox.run, shutdown=parts.settings.drain_secs, on_shutdown=outbox.drain),
             ChildSpec("cron", cron.run),
         ],
     )

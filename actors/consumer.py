@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Protocol
 
 import trio
 
-from picloud.actors.lane import ConsumerConfig, Handle, Lane, QueueStore
+from picloud.actors.lane import Handle, Lane, LaneConfig, LaneStore
 from picloud.actors.runtime import HealthGauge, WakeMailbox
 from picloud.actors.settling import Verdict
-from picloud.db.messages import Settlement
+from picloud.backoff import compute_backoff
+from picloud.db.messages import LowWater, Pulled
 from picloud.db.units import Committed
-from picloud.types import NewMessage, QueueTrigger
+from picloud.types import AppId, Message, NewMessage, QueueTrigger
+
+
+class QueueStore(LaneStore[Message, LowWater], Protocol):
+    """What a consumer asks of the database, for its one queue."""
+
+    async def touch(self) -> None:
+        """Note that the trigger fired."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerConfig:
+    """Durations are seconds."""
+
+    slice_secs: float = 0.05
+    settle_timeout: float = 5.0
+    """How long the last settlement may take at shutdown."""
+    touch_interval: float = 5.0
+    """How often the trigger's `last_fired_at` is written at most."""
 
 
 class Consumer:
@@ -27,7 +48,7 @@ class Consumer:
         self,
         trigger: QueueTrigger,
         store: QueueStore,
-        handle: Handle,
+        handle: Handle[Message],
         wake: WakeMailbox,
         config: ConsumerConfig,
         *,
@@ -46,19 +67,25 @@ class Consumer:
         self.leases_lost = 0
         self.last_message_at: str | None = None
         self.store = store
-        self.handle = handle
-        self.config = config
+        self._handle = handle
+        self._config = config
         self._on_sent = on_sent
         self._on_retry = on_retry
         self._on_outbox = on_outbox
-        self._lanes: list[Lane] = []
+        self._lanes: list[Lane[Message, LowWater]] = []
         self._more = trio.Event()
         self._touched = 0.0
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Consume until asked to drain; then finish what runs, settle it, and give the rest back."""
         self.stopping = False
-        self._lanes = [Lane(self) for _ in range(self.trigger.concurrency)]
+        config = LaneConfig(
+            lease=self.trigger.visibility_timeout_secs,
+            batch_size=self.trigger.batch_size,
+            slice_secs=self._config.slice_secs,
+            settle_timeout=self._config.settle_timeout,
+        )
+        self._lanes = [Lane(self, self._handle, LowWater(), config) for _ in range(self.trigger.concurrency)]
         task_status.started()
         if len(self._lanes) == 1:
             # no nursery: ten thousand idle consumers should cost little
@@ -99,14 +126,31 @@ class Consumer:
 
     # --- what the lanes report
 
-    def settled(self, settlement: Settlement, acked: int) -> None:
+    def retry_wait_ms(self, message: Message) -> float:
+        """Return after how many milliseconds a failed message is tried again."""
+        return float(compute_backoff(message.attempt, self.trigger.retry_backoff, self.trigger.retry_base_ms))
+
+    def limit(self, lane: Lane[Message, LowWater]) -> int:
+        """Return how much a lane may claim: as much as its handlers get through in time."""
+        return lane.size.current
+
+    def pulled(self, pulled: Pulled[Message], limit: int) -> None:
+        """Note whether the queue is paused; look again when its rate allows; let other lanes look for what is left."""
+        self.paused = pulled.paused
+        if pulled.retry_in is not None:
+            self._on_retry(pulled.retry_in)
+        if pulled.messages and len(pulled.messages) == limit:
+            more, self._more = self._more, trio.Event()
+            more.set()
+
+    def settled(self, verdict: Verdict[Message], acked: int) -> None:
         """Count what was acknowledged, and wake those who wait for its effects."""
         self.processed += acked
-        self.leases_lost += len(settlement.done) - acked
-        if settlement.effects:
-            self._on_sent([effect.message for effect in settlement.effects])
+        self.leases_lost += len(verdict.done) - acked
+        for messages in verdict.sent.values():
+            self._on_sent(messages)
 
-    def committed(self, count: int, committed: Committed) -> None:
+    def committed(self, app_id: AppId, count: int, committed: Committed) -> None:
         """Count what was acknowledged on its own, and wake those who wait for its effects."""
         self.processed += len(committed.done)
         self.leases_lost += count - len(committed.done) - len(committed.refused)
@@ -115,7 +159,7 @@ class Consumer:
         if committed.invocations:
             self._on_outbox()
 
-    def gave_up(self, verdict: Verdict) -> None:
+    def gave_up(self, verdict: Verdict[Message]) -> None:
         """Count failures, and set timers for those tried again."""
         self.failed += len(verdict.retry_ms) + len(verdict.dead) + len(verdict.discarded)
         self.dead_lettered += len(verdict.dead)
@@ -124,19 +168,10 @@ class Consumer:
         if verdict.retry_ms:
             self._on_retry(min(wait for _, wait in verdict.retry_ms) / 1000)
 
-    def look_again(self, seconds: float) -> None:
-        """Set a timer: the queue's rate holds messages back."""
-        self._on_retry(seconds)
-
-    def found_more(self) -> None:
-        """Let the other lanes look: the queue holds more than one batch."""
-        more, self._more = self._more, trio.Event()
-        more.set()
-
     async def note_fired(self) -> None:
         """Note that messages were handled; written to the database now and then."""
         self.last_message_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        if time.monotonic() - self._touched >= self.config.touch_interval:
+        if time.monotonic() - self._touched >= self._config.touch_interval:
             self._touched = time.monotonic()
             await self.store.touch()
 

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import trio
-from uuid_utils.compat import uuid7
 
-from picloud.actors.library import Library
-from picloud.actors.retrying import OutageBackoff
+from picloud.actors.crew import Crew
+from picloud.actors.lane import Handle, Lane, LaneConfig, LaneStore, Ran
+from picloud.actors.retrying import retry_outages
 from picloud.actors.runtime import HealthGauge, WakeMailbox
-from picloud.actors.wakes import OnSent
+from picloud.actors.settling import Verdict
 from picloud.backoff import compute_backoff
-from picloud.db.messages import error_json
-from picloud.db.outbox import Delivery
+from picloud.db.messages import Pulled
+from picloud.db.outbox import Delivery, Rotation
 from picloud.db.units import Committed
-from picloud.engine import Engine, Event, Job, Outcome, build_event
-from picloud.errors import DatabaseUnavailable, InvalidInput, KvError, ScriptInvalid
-from picloud.types import ClaimToken, Effects, ExecutionId, ScriptError
+from picloud.types import AppId, NewMessage
 
 
-class OutboxStore(Protocol):
-    """What the outbox asks of the database. Each may raise DatabaseUnavailable."""
+class OutboxStore(LaneStore[Delivery, Rotation], Protocol):
+    """What the outbox asks of the database."""
 
-    async def claim(self, token: ClaimToken, limit: int) -> list[Delivery]: ...
-
-    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Effects) -> Committed | None: ...
-
-    async def nack(self, token: ClaimToken, delivery: Delivery, wait_ms: float) -> None: ...
-
-    async def bury(self, token: ClaimToken, delivery: Delivery, error: str) -> None: ...
-
-    async def release(self, token: ClaimToken, deliveries: Sequence[Delivery]) -> None: ...
-
-    async def reclaim(self, timeout_secs: float, limit: int) -> tuple[int, int]: ...
+    async def reclaim(self, timeout_secs: float, limit: int) -> tuple[int, int]:
+        """Give back what died with its node; return how many are tried again, and how many are dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,177 +33,191 @@ class OutboxConfig:
     """Durations are seconds."""
 
     poll_interval: float = 1.0
+    """How often due rows are looked for that nobody told of: retries, and other nodes' rows."""
     lease: float = 60.0
-    """Longer than any execution: a delivery older than this belongs to a node that died."""
-    batch_size: int = 10
-    """Few: they run one after the other under one lease."""
-    max_depth: int = 8
+    """What was claimed longer ago belongs to a node that died; the leases of what runs are extended."""
+    reclaim_interval: float = 30.0
+    reclaim_batch: int = 1000
+    batch_size: int = 200
+    """At most so many at once: when a node dies, what it has claimed has used up an attempt."""
+    concurrency: int = 8
+    """How many slow handlers run at once on this node."""
+    patience: float = 0.1
+    """How long one batch may hold the first lane up before others help."""
     slice_secs: float = 0.05
     settle_timeout: float = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Delivered:
-    """What one round did."""
-
-    done: int = 0
-    failed: int = 0
-    dead: int = 0
+    """How long the last settlement may take at shutdown."""
 
 
 class Outbox:
-    """Claim due rows, run their scripts, and settle each with its effects in one transaction."""
+    """Deliver due rows, the apps in turn, and settle them with their effects, as consumers do with messages."""
 
     def __init__(
         self,
         store: OutboxStore,
-        library: Library,
-        engine: Engine,
-        gate: trio.CapacityLimiter,
+        handle: Handle[Delivery],
         wake: WakeMailbox,
         config: OutboxConfig,
         *,
-        on_sent: OnSent,
-        on_outcomes: Callable[[Sequence[Outcome]], None],
+        on_sent: Callable[[AppId, Sequence[NewMessage]], None],
+        on_outbox: Callable[[], None],
     ) -> None:
+        self.store = store
         self.mailbox = wake
         self.health = HealthGauge()
-        self.delivered = self.failed = self.dead = 0
-        self._store = store
-        self._library = library
-        self._engine = engine
-        self._gate = gate
+        self.stopping = False
+        self.delivered = self.failed = self.dead = self.leases_lost = self.reclaimed = 0
+        self._handle = handle
         self._config = config
         self._on_sent = on_sent
-        self._on_outcomes = on_outcomes
+        self._on_outbox = on_outbox
+        self._closed = False
+        self._left = trio.Event()
+        self._lanes: list[Lane[Delivery, Rotation]] = []
+        self._crew = self._make_crew()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Deliver whenever there is something; look at every poll interval and when woken."""
+        """Deliver until asked to drain; then finish what runs, settle it, and give the rest back."""
+        self.stopping, self._left = self._closed, trio.Event()
+        self._crew = self._make_crew()
+        self._lanes = [self._make_lane(number) for number in range(self._config.concurrency)]
         task_status.started()
-        backoff = OutageBackoff(self.health)
-        while True:
-            try:
-                await self._store.reclaim(self._config.lease, 1000)
-                found = await self.deliver()
-            except DatabaseUnavailable as error:
-                await backoff.wait(error)
-                continue
-            backoff.ok()
-            if not found:
-                await self.mailbox.wait(timeout=self._config.poll_interval)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._reclaim)
+            nursery.start_soon(self._call)
+            async with trio.open_nursery() as working:
+                for number in range(len(self._lanes)):
+                    working.start_soon(self._work, number)
+            # closed, not asked to end yet
+            await self._left.wait()
+            nursery.cancel_scope.cancel()
 
-    async def deliver(self) -> bool:
-        """Claim one batch and run it; False when nothing is due. What was not run is given back."""
-        token = ClaimToken(uuid7())
-        waiting = await self._store.claim(token, self._config.batch_size)
-        found = bool(waiting)
-        try:
-            while waiting:
-                await self._deliver_one(token, waiting[0])
-                waiting = waiting[1:]
-        finally:
-            if waiting:
-                with trio.CancelScope(shield=True, deadline=trio.current_time() + self._config.settle_timeout):
-                    await self._store.release(token, waiting)
-        return found
+    def close(self) -> None:
+        """Claim nothing more, also after a restart; what was claimed is settled."""
+        self._closed = self.stopping = True
+        self._crew.call_all()
+
+    def drain(self) -> None:
+        """Claim nothing more; `run` returns when what was claimed is settled."""
+        self.stopping = True
+        self._left.set()
+        self._crew.call_all()
+
+    async def sweep(self) -> tuple[int, int]:
+        """Reclaim batches until one comes back short; return how many are tried again, and how many are dead."""
+        released = dead = 0
+        while True:
+            batch = await self.store.reclaim(self._config.lease, self._config.reclaim_batch)
+            released, dead = released + batch[0], dead + batch[1]
+            if sum(batch) < self._config.reclaim_batch:
+                break
+        self.reclaimed += released
+        self.dead += dead
+        if released or dead:
+            # the dead fan out
+            self._on_outbox()
+        return released, dead
 
     def details(self) -> dict[str, object]:
         """Return the figures that the tree shows."""
-        return {"delivered": self.delivered, "failed": self.failed, "dead_lettered": self.dead}
+        return {
+            "in_flight": sum(lane.in_flight for lane in self._lanes),
+            "batch_size": self._lanes[0].size.current if self._lanes else 1,
+            "delivered": self.delivered,
+            "failed": self.failed,
+            "dead_lettered": self.dead,
+            "leases_lost": self.leases_lost,
+            "reclaimed": self.reclaimed,
+            "draining": self.stopping,
+        }
 
-    async def _deliver_one(self, token: ClaimToken, delivery: Delivery) -> None:
-        refusal = self._refuse(delivery)
-        if refusal is not None:
-            await self._fail(token, delivery, refusal, final=True)
-            return
-        try:
-            event = build_event(delivery.source_kind, delivery.event)
-        except InvalidInput as broken:
-            await self._fail(token, delivery, ScriptError.of(broken), final=True)
-            return
-        outcome = await self._execute(delivery, event)
-        if isinstance(outcome, ScriptError):
-            await self._fail(token, delivery, outcome)
-        elif outcome.cancelled:
-            await self._store.release(token, [delivery])
-        elif outcome.error is not None:
-            await self._fail(token, delivery, outcome.error)
-        else:
-            await self._finish(token, delivery, outcome)
+    # --- what the lanes report
 
-    async def _finish(self, token: ClaimToken, delivery: Delivery, outcome: Outcome) -> None:
-        try:
-            committed = await self._store.finish(token, delivery, outcome.effects)
-        except KvError as refusal:
-            await self._fail(token, delivery, ScriptError.of(refusal))
-            return
-        self.delivered += 1
-        if committed is not None:
-            self._on_sent(delivery.app_id, committed.messages, committed.sent)
-            if committed.invocations:
-                self.mailbox.wake()
+    def retry_wait_ms(self, delivery: Delivery) -> float:
+        """Return after how many milliseconds a failed delivery is tried again: its trigger says so."""
+        return float(compute_backoff(delivery.attempt, delivery.retry_backoff, delivery.retry_base_ms))
 
-    def _refuse(self, delivery: Delivery) -> ScriptError | None:
-        """Check again what held when the row was written: it may have been edited since."""
-        if delivery.script_name is None:
-            return ScriptError("InvokeError", "invoke: the script is gone")
-        if delivery.script_app_id != delivery.app_id:
-            return ScriptError("InvokeError", "invoke: cross-app call refused")
-        if delivery.trigger_depth > self._config.max_depth:
-            return ScriptError("InvokeError", f"invoke: depth limit exceeded (max {self._config.max_depth})")
-        return None
+    def limit(self, lane: Lane[Delivery, Rotation]) -> int:
+        """Return how much a lane may claim; nothing where the first can do it alone."""
+        helps = lane is not self._lanes[0]
+        return 0 if helps and not self._crew.needs_help() else lane.size.current
 
-    async def _execute(self, delivery: Delivery, event: Event) -> Outcome | ScriptError:
-        assert delivery.script_name is not None
-        script = self._library.find(delivery.app_id, delivery.script_name)
-        if script is None:
-            await self._library.refresh()
-            script = self._library.find(delivery.app_id, delivery.script_name)
-        if script is None:
-            return ScriptError("InvokeError", f"invoke: script '{delivery.script_name}' not found")
-        try:
-            compiled = await trio.to_thread.run_sync(self._engine.compile, script.name, script.source)
-        except ScriptInvalid as invalid:
-            return ScriptError.of(invalid)
-        job = Job(
-            app_id=delivery.app_id,
-            app_name=delivery.app_name,
-            script=compiled,
-            version=script.version,
-            event=event,
-            key=delivery.id,
-            trigger_depth=delivery.trigger_depth,
-            root_execution_id=delivery.root_execution_id,
+    def pulled(self, pulled: Pulled[Delivery], limit: int) -> None:
+        """Call another lane where there is more than one batch."""
+        if pulled.messages and len(pulled.messages) >= limit:
+            self._crew.call()
+
+    def settled(self, verdict: Verdict[Delivery], acked: int) -> None:
+        """Count what was acknowledged, and wake those who wait for its effects."""
+        self.delivered += acked
+        self.leases_lost += len(verdict.done) - acked
+        for app_id, messages in verdict.sent.items():
+            self._on_sent(app_id, messages)
+
+    def committed(self, app_id: AppId, count: int, committed: Committed) -> None:
+        """Count what was acknowledged on its own, and wake those who wait for its effects."""
+        self.delivered += len(committed.done)
+        self.leases_lost += count - len(committed.done) - len(committed.refused)
+        if committed.messages:
+            self._on_sent(app_id, committed.messages)
+        if committed.invocations:
+            self._on_outbox()
+
+    def gave_up(self, verdict: Verdict[Delivery]) -> None:
+        """Count failures; the dead fan out to their app's triggers."""
+        self.failed += len(verdict.retry_ms) + len(verdict.dead) + len(verdict.discarded)
+        self.dead += len(verdict.dead)
+        if verdict.dead:
+            self._on_outbox()
+
+    async def note_fired(self) -> None:
+        """Nobody keeps the time."""
+
+    # --- tasks
+
+    def _make_crew(self) -> Crew:
+        return Crew(
+            self._config.concurrency,
+            patience=self._config.patience,
+            batch_size=lambda: self._lanes[0].size.current if self._lanes else 1,
         )
-        outcomes = await trio.to_thread.run_sync(self._run, job, limiter=self._gate)
-        return outcomes[0] if outcomes else _not_run(job)
 
-    def _run(self, job: Job) -> list[Outcome]:
-        outcomes = self._engine.run_slice([job], slice_secs=self._config.slice_secs)
-        self._on_outcomes(outcomes)
-        return outcomes
+    def _make_lane(self, number: int) -> Lane[Delivery, Rotation]:
+        config = self._config
+        return Lane(
+            self,
+            partial(self._run_batch, number),
+            Rotation(left_out=partial(self._crew.crowding, number)),
+            LaneConfig(
+                lease=config.lease,
+                batch_size=config.batch_size,
+                slice_secs=config.slice_secs,
+                settle_timeout=config.settle_timeout,
+            ),
+        )
 
-    async def _fail(self, token: ClaimToken, delivery: Delivery, error: ScriptError, *, final: bool = False) -> None:
-        if not final and delivery.attempt < delivery.max_attempts:
-            wait = compute_backoff(delivery.attempt, delivery.retry_backoff, delivery.retry_base_ms)
-            await self._store.nack(token, delivery, float(wait))
-            self.failed += 1
-        else:
-            await self._store.bury(token, delivery, json.dumps(error_json(error)))
-            self.dead += 1
+    async def _work(self, number: int) -> None:
+        if number:
+            await self._wait(number)
+        await self._lanes[number].run(partial(self._wait, number))
 
+    async def _wait(self, number: int) -> bool:
+        if not self.stopping:
+            await self._crew.wait(number)
+        return True
 
-def _not_run(job: Job) -> Outcome:
-    """The engine was told to stop before the job began."""
-    return Outcome(
-        job=job,
-        execution_id=ExecutionId(uuid7()),
-        ok=False,
-        value=None,
-        error=None,
-        effects=Effects(),
-        logs=(),
-        duration=0.0,
-        cpu=0.0,
-        cancelled=True,
-    )
+    async def _run_batch(self, number: int, deliveries: Sequence[Delivery]) -> Ran:
+        with self._crew.running(number, (delivery.app_id for delivery in deliveries)):
+            return await self._handle(deliveries)
+
+    async def _call(self) -> None:
+        """Have lanes look at each wake and now and then; sooner while one of them may need help."""
+        while True:
+            config = self._config
+            await self.mailbox.wait(timeout=config.poll_interval if self._crew.is_idle else config.patience)
+            self._crew.call()
+
+    async def _reclaim(self) -> None:
+        while True:
+            await retry_outages(self.sweep, self.health)
+            await trio.sleep(self._config.reclaim_interval)

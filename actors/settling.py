@@ -1,44 +1,79 @@
-"""From what handlers did to what the queue must be told."""
+"""From what handlers did to what the queue, or the outbox, must be told."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+from uuid import UUID
 
-from picloud.backoff import compute_backoff
 from picloud.db.messages import Effect, Settlement, error_json
-from picloud.db.units import Committed
+from picloud.db.units import Committed, Unit
 from picloud.engine import Outcome
-from picloud.types import ClaimToken, Effects, Message, MessageId, QueueTrigger, ScriptError
+from picloud.types import AppId, ClaimToken, NewMessage, ScriptError
+
+
+class Work(Protocol):
+    """What is claimed and handled: a message, or a row of the outbox."""
+
+    @property
+    def id(self) -> UUID: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+    @property
+    def max_attempts(self) -> int: ...
+
+
+W = TypeVar("W", bound=Work)
+RetryWait = Callable[[W], float]
+"""Milliseconds until what failed is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Messages claimed together: the token is their lease."""
+class Batch(Generic[W]):
+    """What was claimed together: the token is its lease."""
 
     token: ClaimToken
-    messages: Sequence[Message]
+    items: Sequence[W]
+
+    @property
+    def ids(self) -> list[UUID]:
+        """The ids, in order."""
+        return [item.id for item in self.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """No script was run, and why."""
+
+    error: ScriptError
+    final: bool = True
+    """No further attempt would change it."""
 
 
 @dataclass(slots=True)
-class Verdict:
-    """What becomes of the messages of one batch, by id."""
+class Verdict(Generic[W]):
+    """What becomes of a batch, by id."""
 
     token: ClaimToken
-    done: list[MessageId] = field(default_factory=list)
+    done: list[UUID] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
-    units: list[tuple[Message, Effects]] = field(default_factory=list)
-    """Handled messages whose handlers asked for more than messages: committed on their own."""
-    retry_ms: list[tuple[MessageId, float]] = field(default_factory=list)
-    dead: list[tuple[MessageId, str]] = field(default_factory=list)
-    untried: list[MessageId] = field(default_factory=list)
-    discarded: list[tuple[MessageId, str, str]] = field(default_factory=list)
-    """Messages whose executions were cancelled for good: error and who wanted it."""
+    sent: dict[AppId, list[NewMessage]] = field(default_factory=dict)
+    """The messages of `effects` by app."""
+    units: dict[AppId, list[tuple[W, Unit]]] = field(default_factory=dict)
+    """Handled, and the handlers asked for more than messages: committed on their own."""
+    retry_ms: list[tuple[UUID, float]] = field(default_factory=list)
+    dead: list[tuple[UUID, str]] = field(default_factory=list)
+    untried: list[UUID] = field(default_factory=list)
+    discarded: list[tuple[UUID, str, str]] = field(default_factory=list)
+    """Where the execution was cancelled for good: error and who wanted it."""
 
     @property
     def has_failures(self) -> bool:
-        """Whether a message is to be tried again, buried, released or discarded."""
+        """Whether something is to be tried again, buried, released or discarded."""
         return bool(self.retry_ms or self.dead or self.untried or self.discarded)
 
     @property
@@ -47,41 +82,51 @@ class Verdict:
         return Settlement(self.token, self.done, self.effects)
 
 
-def judge(trigger: QueueTrigger, batch: Batch, outcomes: Sequence[Outcome]) -> Verdict:
-    """Decide over the first `len(outcomes)` messages of `batch`; each outcome belongs to the message at its place.
+def judge(batch: Batch[W], outcomes: Sequence[Outcome | Refused], wait_ms: RetryWait[W]) -> Verdict[W]:
+    """Decide over the first `len(outcomes)` of `batch`; each outcome belongs to what is at its place.
 
     ok → done, with its effects. Raised → tried again after a backoff, or dead when no attempt is left. Cancelled by a
     shutdown → untried: it does not count as an attempt. Cancelled by somebody → raised, or discarded as asked.
     """
-    verdict = Verdict(batch.token)
-    for message, outcome in zip(batch.messages, outcomes, strict=False):
-        if outcome.ok and outcome.effects.are_messages_only:
-            verdict.done.append(message.id)
-            verdict.effects += [Effect(message.id, effect) for effect in outcome.messages]
+    verdict: Verdict[W] = Verdict(batch.token)
+    for item, outcome in zip(batch.items, outcomes, strict=False):
+        if isinstance(outcome, Refused):
+            _fail(verdict, item, outcome.error, None if outcome.final else wait_ms)
         elif outcome.ok:
-            verdict.units.append((message, outcome.effects))
+            _accept(verdict, item, outcome)
         elif outcome.cancelled:
-            verdict.untried.append(message.id)
+            verdict.untried.append(item.id)
         else:
             error = outcome.error or ScriptError("Error", "the handler failed")
             if outcome.discarded_by is not None:
-                verdict.discarded.append((message.id, json.dumps(error_json(error)), outcome.discarded_by))
+                verdict.discarded.append((item.id, json.dumps(error_json(error)), outcome.discarded_by))
             else:
-                _fail(verdict, trigger, message, error)
+                _fail(verdict, item, error, wait_ms)
     return verdict
 
 
-def judge_commit(trigger: QueueTrigger, verdict: Verdict, committed: Committed) -> None:
-    """Decide over the messages of `verdict.units`: those that were refused are failures like any."""
-    messages = {message.id: message for message, _ in verdict.units}
-    verdict.units.clear()
-    for message_id, refusal in committed.refused:
-        _fail(verdict, trigger, messages[message_id], ScriptError.of(refusal))
+def judge_commit(
+    verdict: Verdict[W], units: Sequence[tuple[W, Unit]], committed: Committed, wait_ms: RetryWait[W]
+) -> None:
+    """Decide over units that were committed: those that were refused are failures like any."""
+    items = {item.id: item for item, _ in units}
+    for item_id, refusal in committed.refused:
+        _fail(verdict, items[item_id], ScriptError.of(refusal), wait_ms)
 
 
-def _fail(verdict: Verdict, trigger: QueueTrigger, message: Message, error: ScriptError) -> None:
-    if message.attempt < message.max_attempts:
-        wait = compute_backoff(message.attempt, trigger.retry_backoff, trigger.retry_base_ms)
-        verdict.retry_ms.append((message.id, float(wait)))
+def _accept(verdict: Verdict[W], item: W, outcome: Outcome) -> None:
+    effects, app_id = outcome.effects, outcome.job.app_id
+    if not effects.are_messages_only:
+        verdict.units.setdefault(app_id, []).append((item, Unit(item.id, effects)))
+        return
+    verdict.done.append(item.id)
+    if effects.messages:
+        verdict.effects += [Effect(item.id, message) for message in effects.messages]
+        verdict.sent.setdefault(app_id, []).extend(effects.messages)
+
+
+def _fail(verdict: Verdict[W], item: W, error: ScriptError, wait_ms: RetryWait[W] | None) -> None:
+    if wait_ms is not None and item.attempt < item.max_attempts:
+        verdict.retry_ms.append((item.id, wait_ms(item)))
     else:
-        verdict.dead.append((message.id, json.dumps(error_json(error))))
+        verdict.dead.append((item.id, json.dumps(error_json(error))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from uuid import UUID
 
 from picloud.actors.settling import Verdict
 from picloud.db.cron_fires import Fired, find_next_due, fire_due, prune_fires
@@ -18,17 +19,19 @@ from picloud.db.messages import (
 )
 from picloud.db.outbox import (
     Delivery,
-    bury_delivery,
-    claim_deliveries,
-    nack_delivery,
+    Rotation,
+    bury_deliveries,
+    extend_deliveries,
+    nack_deliveries,
+    pull_deliveries,
     reclaim_deliveries,
     release_deliveries,
 )
 from picloud.db.pool import Pool
 from picloud.db.queue_rules import pull_by_rules
 from picloud.db.triggers import touch_queue_trigger
-from picloud.db.units import Committed, Unit, commit_units, finish_delivery
-from picloud.types import ClaimToken, Effects, MessageId, QueueTrigger, TriggerId
+from picloud.db.units import DELIVERIES, Committed, Unit, commit_units
+from picloud.types import AppId, ClaimToken, Message, QueueTrigger, TriggerId
 
 
 class PoolOutboxStore:
@@ -39,30 +42,32 @@ class PoolOutboxStore:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def claim(self, token: ClaimToken, limit: int) -> list[Delivery]:
-        """Claim due rows."""
+    async def pull(self, settle: Settlement, token: ClaimToken, limit: int, rotation: Rotation) -> Pulled[Delivery]:
+        """Acknowledge, insert effects and claim."""
         async with self._pool.connection() as conn:
-            return await claim_deliveries(conn, token, limit)
+            return await pull_deliveries(conn, settle=settle, claim_token=token, limit=limit, rotation=rotation)
 
-    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Effects) -> Committed | None:
-        """Delete the row and apply its effects."""
+    async def commit(self, app_id: AppId, token: ClaimToken, units: Sequence[Unit]) -> Committed:
+        """Acknowledge one app's rows together with all that their handlers asked for."""
         async with self._pool.connection() as conn:
-            return await finish_delivery(conn, token, delivery, effects)
+            return await commit_units(conn, app_id, token, units, DELIVERIES)
 
-    async def nack(self, token: ClaimToken, delivery: Delivery, wait_ms: float) -> None:
-        """Have it delivered again."""
+    async def give_up(self, verdict: Verdict[Delivery]) -> None:
+        """Nack, dead-letter, discard and release what did not succeed."""
         async with self._pool.connection() as conn:
-            await nack_delivery(conn, token, delivery, wait_ms)
+            if verdict.retry_ms:
+                await nack_deliveries(conn, verdict.token, verdict.retry_ms)
+            if verdict.dead:
+                await bury_deliveries(conn, verdict.token, verdict.dead)
+            for row_id, error, by in verdict.discarded:
+                await bury_deliveries(conn, verdict.token, [(row_id, error)], discarded_by=by)
+            if verdict.untried:
+                await release_deliveries(conn, verdict.token, verdict.untried)
 
-    async def bury(self, token: ClaimToken, delivery: Delivery, error: str) -> None:
-        """Make it a dead letter."""
+    async def extend(self, token: ClaimToken, ids: Sequence[UUID]) -> int:
+        """Start leases anew; return how many were held."""
         async with self._pool.connection() as conn:
-            await bury_delivery(conn, token, delivery, error)
-
-    async def release(self, token: ClaimToken, deliveries: Sequence[Delivery]) -> None:
-        """Give back what was not run."""
-        async with self._pool.connection() as conn:
-            await release_deliveries(conn, token, deliveries)
+            return await extend_deliveries(conn, token, ids)
 
     async def reclaim(self, timeout_secs: float, limit: int) -> tuple[int, int]:
         """Give back what died with its node."""
@@ -103,7 +108,7 @@ class PoolQueueStore:
         self._pool = pool
         self._trigger = trigger
 
-    async def pull(self, settle: Settlement, token: ClaimToken, limit: int, low_water: LowWater) -> Pulled:
+    async def pull(self, settle: Settlement, token: ClaimToken, limit: int, low_water: LowWater) -> Pulled[Message]:
         """Acknowledge, insert effects and claim."""
         trigger = self._trigger
         has_rules = trigger.max_in_flight is not None or trigger.rate_per_second is not None
@@ -119,12 +124,12 @@ class PoolQueueStore:
                 low_water=low_water,
             )
 
-    async def commit(self, token: ClaimToken, units: Sequence[Unit]) -> Committed:
+    async def commit(self, app_id: AppId, token: ClaimToken, units: Sequence[Unit]) -> Committed:
         """Acknowledge messages together with all that their handlers asked for."""
         async with self._pool.connection() as conn:
-            return await commit_units(conn, self._trigger.app_id, token, units)
+            return await commit_units(conn, app_id, token, units)
 
-    async def give_up(self, verdict: Verdict) -> None:
+    async def give_up(self, verdict: Verdict[Message]) -> None:
         """Nack, dead-letter, discard and release what did not succeed."""
         async with self._pool.connection() as conn:
             if verdict.retry_ms:
@@ -149,7 +154,7 @@ class PoolQueueStore:
             if verdict.untried:
                 await release_messages(conn, verdict.token, verdict.untried)
 
-    async def extend(self, token: ClaimToken, ids: Sequence[MessageId]) -> int:
+    async def extend(self, token: ClaimToken, ids: Sequence[UUID]) -> int:
         """Start leases anew; return how many were held."""
         async with self._pool.connection() as conn:
             return await extend_leases(conn, token, ids)

@@ -64,6 +64,8 @@ class Settings(BaseModel):
     record_buffer_mb: int = Field(default=32, ge=1, le=4096)
     """What may wait to be recorded of executions, in MiB; beyond it log lines are dropped first, then executions."""
 
+    outbox_concurrency: int = Field(default=8, ge=1, le=64)
+    """How many slow handlers of events and of `invoke_async` run at once."""
     queue_reclaim_interval_ms: int = Field(default=30_000, ge=100)
     """How often expired leases are looked for."""
     wake_by: Literal["listen", "poll"] = "listen"

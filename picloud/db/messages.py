@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -18,6 +18,9 @@ from picloud.errors import MessageNotFound
 from picloud.types import AppId, ClaimToken, Json, Message, MessageId, MessageState, NewMessage, ScriptError, TriggerId
 
 _sql = load("messages")
+
+W = TypeVar("W")
+"""A message, or a row of the outbox."""
 
 PurgeState = Literal["ready", "delayed", "all"]
 
@@ -41,24 +44,24 @@ class Sent(NamedTuple):
 class Effect(NamedTuple):
     """A message that a handler sent; it exists only if the acknowledgement of `cause` holds its lease."""
 
-    cause: MessageId
+    cause: UUID
     message: NewMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """Messages that were handled under one claim token, and what their handlers sent."""
+    """What was handled under one claim token, messages or rows of the outbox, and what their handlers sent."""
 
     token: ClaimToken
-    done: Sequence[MessageId] = ()
+    done: Sequence[UUID] = ()
     effects: Sequence[Effect] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class Pulled(Generic[W]):
     """The next batch in ready order, and how many acknowledgements of the previous one held their lease."""
 
-    messages: list[Message]
+    messages: list[W]
     acked: int
     paused: bool = False
     """Somebody paused the queue: nothing is claimed until it is resumed."""
@@ -168,7 +171,7 @@ async def pull_messages(
     claim_token: ClaimToken,
     limit: int,
     low_water: LowWater,
-) -> Pulled:
+) -> Pulled[Message]:
     """Acknowledge `settle`, insert its effects and claim up to `limit` messages; 0 only settles.
 
     Atomic: one statement; effects of an acknowledgement that lost its lease are dropped.
@@ -205,19 +208,19 @@ def _ready_order(row: Sequence[Any]) -> tuple[int, datetime, UUID]:
     return (-row[4], row[6], row[0])
 
 
-async def hold_messages(conn: Connection, token: ClaimToken, ids: Sequence[MessageId]) -> set[MessageId]:
+async def hold_messages(conn: Connection, token: ClaimToken, ids: Sequence[UUID]) -> set[UUID]:
     """Hold claimed messages until the transaction ends; return those whose lease is still held."""
     cur = await conn.execute(_sql.hold_messages, {"ids": list(ids), "claim_token": token})
-    return {MessageId(row[0]) for row in await cur.fetchall()}
+    return {row[0] for row in await cur.fetchall()}
 
 
-async def remove_messages(conn: Connection, token: ClaimToken, ids: Sequence[MessageId]) -> None:
+async def remove_messages(conn: Connection, token: ClaimToken, ids: Sequence[UUID]) -> None:
     """Acknowledge messages."""
     if ids:
         await conn.execute(_sql.remove_messages, {"ids": list(ids), "claim_token": token})
 
 
-async def nack_messages(conn: Connection, token: ClaimToken, waits_ms: Sequence[tuple[MessageId, float]]) -> int:
+async def nack_messages(conn: Connection, token: ClaimToken, waits_ms: Sequence[tuple[UUID, float]]) -> int:
     """Give failed messages back, each due again after its wait; return how many still held their lease."""
     cur = await conn.execute(
         _sql.nack_messages,
@@ -226,13 +229,13 @@ async def nack_messages(conn: Connection, token: ClaimToken, waits_ms: Sequence[
     return cur.rowcount
 
 
-async def release_messages(conn: Connection, token: ClaimToken, ids: Sequence[MessageId]) -> int:
+async def release_messages(conn: Connection, token: ClaimToken, ids: Sequence[UUID]) -> int:
     """Give back messages that were claimed but not tried; return how many still held their lease."""
     cur = await conn.execute(_sql.release_messages, {"claim_token": token, "ids": list(ids)})
     return cur.rowcount
 
 
-async def extend_leases(conn: Connection, token: ClaimToken, ids: Sequence[MessageId]) -> int:
+async def extend_leases(conn: Connection, token: ClaimToken, ids: Sequence[UUID]) -> int:
     """Start the leases anew; return how many were still held."""
     cur = await conn.execute(_sql.extend_leases, {"claim_token": token, "ids": list(ids)})
     return cur.rowcount
@@ -241,7 +244,7 @@ async def extend_leases(conn: Connection, token: ClaimToken, ids: Sequence[Messa
 async def dead_letter_messages(
     conn: Connection,
     token: ClaimToken,
-    failures: Sequence[tuple[MessageId, str]],
+    failures: Sequence[tuple[UUID, str]],
     *,
     trigger_id: TriggerId | None,
     script_name: str | None,

@@ -13,7 +13,7 @@ from picloud.db.messages import LowWater, Pulled, Settlement, pull_messages
 from picloud.db.queues import queue_not_found
 from picloud.db.sqlfile import load
 from picloud.db.triggers import explain_range
-from picloud.types import AppId, ClaimToken, QueueRules
+from picloud.types import AppId, ClaimToken, Message, QueueRules
 
 _sql = load("queues")
 
@@ -35,7 +35,7 @@ async def pull_by_rules(
     claim_token: ClaimToken,
     limit: int,
     low_water: LowWater,
-) -> Pulled:
+) -> Pulled[Message]:
     """Pull as `pull_messages` does, and no more than the queue's rules allow on all nodes together.
 
     Atomic: one transaction that holds the queue's row, so that no two claims count at the same time.

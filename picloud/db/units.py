@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
 
 from picloud.db.connection import Connection
 from picloud.db.kv import change_keys, lock_keys, store_keys
 from picloud.db.messages import Sent, hold_messages, insert_messages, remove_messages
-from picloud.db.outbox import Delivery, insert_invocations, remove_delivery
+from picloud.db.outbox import hold_deliveries, insert_invocations, remove_deliveries
 from picloud.errors import KvError
-from picloud.types import AppId, ClaimToken, Effects, MessageId, NewMessage
+from picloud.types import AppId, ClaimToken, Effects, NewMessage
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A message that was handled, and what its handler asked for."""
+    """A message, or a row of the outbox, that was handled, and what its handler asked for."""
 
-    cause: MessageId
+    cause: UUID
     effects: Effects
 
 
@@ -25,21 +27,34 @@ class Unit:
 class Committed:
     """What became of units: `done` are acknowledged; those of `refused` have an error; the others lost their lease."""
 
-    done: list[MessageId] = field(default_factory=list)
-    refused: list[tuple[MessageId, KvError]] = field(default_factory=list)
+    done: list[UUID] = field(default_factory=list)
+    refused: list[tuple[UUID, KvError]] = field(default_factory=list)
     messages: list[NewMessage] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     invocations: int = 0
 
 
-async def commit_units(conn: Connection, app_id: AppId, token: ClaimToken, units: Sequence[Unit]) -> Committed:
-    """Acknowledge messages and apply what their handlers asked for, in order.
+class LeasedRows(NamedTuple):
+    """A table whose rows are claimed under a token: how they are held for a transaction, and acknowledged."""
+
+    hold: Callable[[Connection, ClaimToken, Sequence[UUID]], Awaitable[set[UUID]]]
+    remove: Callable[[Connection, ClaimToken, Sequence[UUID]], Awaitable[None]]
+
+
+MESSAGES = LeasedRows(hold_messages, remove_messages)
+DELIVERIES = LeasedRows(hold_deliveries, remove_deliveries)
+
+
+async def commit_units(
+    conn: Connection, app_id: AppId, token: ClaimToken, units: Sequence[Unit], rows: LeasedRows = MESSAGES
+) -> Committed:
+    """Acknowledge `rows` of one app and apply what their handlers asked for, in order.
 
     Atomic: one transaction; a unit whose key was changed by another execution is refused and leaves nothing.
     """
     committed = Committed()
     async with conn.transaction():
-        held = await hold_messages(conn, token, [unit.cause for unit in units])
+        held = await rows.hold(conn, token, [unit.cause for unit in units])
         mine = [unit for unit in units if unit.cause in held]
         before = await lock_keys(conn, app_id, (write.key for unit in mine for write in unit.effects.writes))
         after, accepted = before, []
@@ -52,23 +67,8 @@ async def commit_units(conn: Connection, app_id: AppId, token: ClaimToken, units
                 accepted.append(unit)
         await store_keys(conn, app_id, before, after)
         committed.done = [unit.cause for unit in accepted]
-        await remove_messages(conn, token, committed.done)
+        await rows.remove(conn, token, committed.done)
         await _insert(conn, app_id, [unit.effects for unit in accepted], committed)
-    return committed
-
-
-async def finish_delivery(
-    conn: Connection, token: ClaimToken, delivery: Delivery, effects: Effects
-) -> Committed | None:
-    """Delete an outbox row and apply what its handler asked for; None when the lease was lost.
-
-    Atomic: one transaction. Raises: KvConflict, KvError; then nothing happened.
-    """
-    committed = Committed()
-    async with conn.transaction():
-        if not await remove_delivery(conn, token, delivery.id):
-            return None
-        await apply_effects(conn, delivery.app_id, effects, committed)
     return committed
 
 

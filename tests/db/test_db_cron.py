@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 import trio
+from outbox_probes import Outbox
 from psycopg.conninfo import make_conninfo
 from uuid_utils.compat import uuid7
 
@@ -22,12 +23,12 @@ from picloud.db.cron_fires import Fired, find_next_due, fire_due, prune_fires
 from picloud.db.dead_letters import Replay, list_dead_letters, replay_dead_letter
 from picloud.db.embedded import EmbeddedPostgres
 from picloud.db.messages import list_messages
-from picloud.db.outbox import Delivery, bury_delivery, claim_deliveries
+from picloud.db.outbox import Delivery, bury_deliveries
 from picloud.db.pool import Pool
 from picloud.db.scripts import delete_script, put_script
 from picloud.db.triggers import QueueTriggerSettings, delete_trigger, insert_queue_trigger, lock_trigger
 from picloud.errors import DatabaseUnavailable, InvalidInput, InvalidName, InvalidPayload, ScriptInUse, ScriptNotFound
-from picloud.types import App, ClaimToken
+from picloud.types import App
 
 DATABASE = "test_cron"
 HANG_LIMIT = 30.0
@@ -80,7 +81,7 @@ async def fire(conn: Connection) -> Fired:
 
 
 async def claim(conn: Connection) -> list[Delivery]:
-    return await claim_deliveries(conn, ClaimToken(uuid7()), 5000)
+    return (await Outbox(conn).pull(5000)).deliveries
 
 
 async def test_due_trigger_becomes_one_delivery_and_is_due_again_at_its_next_time(conn: Connection) -> None:
@@ -345,9 +346,9 @@ async def test_failed_run_is_a_dead_letter_that_can_be_replayed(conn: Connection
     made = await insert_cron_trigger(conn, app.id, spec(payload={"n": 1}))
     await make_due(conn, made, MINUTE)
     await fire(conn)
-    token = ClaimToken(uuid7())
-    (failed,) = await claim_deliveries(conn, token, 10)
-    await bury_delivery(conn, token, failed, json.dumps({"type": "ValueError", "message": "no"}))
+    pull = await Outbox(conn).pull()
+    (failed,) = pull.deliveries
+    await bury_deliveries(conn, pull.token, [(failed.id, json.dumps({"type": "ValueError", "message": "no"}))])
     (dead,) = await list_dead_letters(conn, app.id)
     assert (dead.source, dead.script_name, dead.event) == ("cron", "report", failed.event)
     replayed = await replay_dead_letter(conn, app.id, dead.id, Replay("ann"))

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import trio
 
-from picloud.actors.consumer import Consumer
-from picloud.actors.lane import ConsumerConfig, Ran
+from picloud.actors.consumer import Consumer, ConsumerConfig
+from picloud.actors.lane import Ran
 from picloud.actors.runtime import WakeMailbox
 from picloud.actors.settling import Verdict
 from picloud.db.messages import LowWater, Pulled, Settlement

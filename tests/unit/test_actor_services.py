@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -17,7 +16,6 @@ from trio.testing import MockClock
 from picloud.actors.batch_size import BatchSize
 from picloud.actors.execution_log import ExecutionLog
 from picloud.actors.library import Library
-from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.pulse import Pulse, PulseConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
 from picloud.actors.roster import Roster, RosterConfig
@@ -27,12 +25,9 @@ from picloud.actors.wakes import QueueKey, QueueWakes
 from picloud.actors.wakeup import Wakeup, WakeupConfig
 from picloud.db.http_triggers import StoredRoute
 from picloud.db.messages import DueQueue, ReclaimedQueue
-from picloud.db.outbox import Delivery
 from picloud.db.scripts import ScriptHead
-from picloud.db.units import Committed
-from picloud.engine import Engine, EngineSettings
 from picloud.errors import DatabaseUnavailable, ScriptInvalid, ScriptNotFound
-from picloud.types import AppId, ClaimToken, Effects, Fault, LogLine, QueueTrigger, Script, ScriptError, ScriptId
+from picloud.types import AppId, ClaimToken, Fault, LogLine, QueueTrigger, Script, ScriptError, ScriptId
 
 APP = AppId(uuid4())
 
@@ -391,7 +386,7 @@ def test_each_message_gets_exactly_one_verdict() -> None:
         outcome(messages[3], error=error),
         outcome(messages[4], error=error, discarded_by="ann"),
     ]
-    verdict = judge(make_trigger(), Batch(ClaimToken(uuid4()), messages), outcomes)
+    verdict = judge(Batch(ClaimToken(uuid4()), messages), outcomes, lambda message: 1.0)
     assert verdict.done == [messages[0].id]
     assert [i for i, _ in verdict.retry_ms] == [messages[1].id]
     assert verdict.untried == [messages[2].id]
@@ -455,117 +450,6 @@ def test_field_names_of_authors_never_collide_with_the_loggers(name: str) -> Non
     lines = Lines()
     ExecutionLog(lines)([outcome(make_message(), logs=(LogLine("info", "text", {name: 1}),))])
     assert lines.lines[0][1][f"{name}_"] == 1
-
-
-# Outbox.
-
-
-class MemoryOutbox:
-    """An OutboxStore with one delivery."""
-
-    def __init__(self, delivery: Delivery) -> None:
-        self.waiting = [delivery]
-        self.buried: list[str] = []
-        self.nacked: list[float] = []
-        self.finished: list[Any] = []
-
-    async def claim(self, token: ClaimToken, limit: int) -> list[Delivery]:
-        claimed, self.waiting = self.waiting[:limit], self.waiting[limit:]
-        return claimed
-
-    async def finish(self, token: ClaimToken, delivery: Delivery, effects: Effects) -> Committed:
-        self.finished.append(list(effects.messages))
-        return Committed()
-
-    async def nack(self, token: ClaimToken, delivery: Delivery, wait_ms: float) -> None:
-        self.nacked.append(wait_ms)
-
-    async def bury(self, token: ClaimToken, delivery: Delivery, error: str) -> None:
-        self.buried.append(json.loads(error)["message"])
-
-    async def release(self, token: ClaimToken, deliveries: Any) -> None:
-        self.waiting = [*deliveries, *self.waiting]
-
-    async def reclaim(self, timeout_secs: float, limit: int) -> tuple[int, int]:
-        return (0, 0)
-
-
-class NoWorld:
-    """A world that nothing in these tests asks."""
-
-    find_script = count_depth = send_now = None
-
-
-async def deliver(source: str, **changes: Any) -> MemoryOutbox:
-    """Run one delivery to `source`, through a real engine."""
-    values: dict[str, Any] = {
-        "id": uuid4(),
-        "app_id": APP,
-        "app_name": "shop",
-        "source_kind": "dead_letter",
-        "script_id": ScriptId(uuid4()),
-        "script_name": "mourn",
-        "script_app_id": APP,
-        "event": {"dead_letter_id": "d", "original": {"payload": 1}, "error": None, "attempts": 3},
-        "attempt": 1,
-        "max_attempts": 3,
-        "trigger_depth": 1,
-        "root_execution_id": None,
-        "retry_backoff": "constant",
-        "retry_base_ms": 1000,
-    }
-    store = MemoryOutbox(Delivery(**{**values, **changes}))
-    script = Script(ScriptId(uuid4()), APP, "mourn", 1, source, "", NOW)
-
-    async def heads() -> list[ScriptHead]:
-        return [ScriptHead(script.id, 1)]
-
-    async def load(ids: Any) -> list[Script]:
-        return [script]
-
-    engine = Engine(EngineSettings(), NoWorld())  # type: ignore[arg-type]
-    outbox = Outbox(
-        store,
-        Library(heads, load, no_routes, WakeMailbox(), poll_interval=1.0),
-        engine,
-        trio.CapacityLimiter(1),
-        WakeMailbox(),
-        OutboxConfig(),
-        on_sent=lambda app_id, messages, sent: None,
-        on_outcomes=lambda outcomes: None,
-    )
-    assert await outbox.deliver()
-    assert not await outbox.deliver()
-    engine.close()
-    return store
-
-
-async def test_delivery_that_succeeds_is_finished_with_its_effects() -> None:
-    store = await deliver("def handle(event, ctx):\n    queue.enqueue('out', event.original['payload'])\n")
-    ((effect,),) = store.finished
-    assert (effect.queue_name, effect.payload) == ("out", "1")
-
-
-async def test_delivery_that_fails_is_tried_again_and_buried_after_the_last_attempt() -> None:
-    source = "def handle(event, ctx):\n    raise ValueError('no')\n"
-    again = await deliver(source)
-    assert (len(again.nacked), again.buried) == (1, [])
-    last = await deliver(source, attempt=3)
-    assert (last.nacked, last.buried) == ([], ["no"])
-
-
-@pytest.mark.parametrize(
-    ("changes", "refusal"),
-    [
-        ({"script_app_id": AppId(uuid4())}, "invoke: cross-app call refused"),
-        ({"trigger_depth": 9}, "invoke: depth limit exceeded (max 8)"),
-        ({"script_name": None}, "invoke: the script is gone"),
-    ],
-)
-async def test_edited_row_is_refused_when_it_fires(changes: dict[str, Any], refusal: str) -> None:
-    store = await deliver("def handle(event, ctx):\n    return 1\n", **changes)
-    assert store.buried == [refusal]
-    assert store.finished == store.nacked == []
 
 
 # Pulse.
