@@ -7,6 +7,8 @@ import math
 import sys
 from typing import Any
 
+import orjson
+
 from picloud.errors import InvalidPayload, PayloadTooLarge
 from picloud.types import Json
 
@@ -29,9 +31,17 @@ def encode_payload(value: Json, *, what: str = "payload", max_bytes: int = MAX_P
     """
     # each value takes two bytes of text at least: no more need be looked at to know that it is too large
     check_json(value, what, max_values=max_bytes // 2 + 1)
-    text = _ENCODE(value)
-    check_size(len(text) if text.isascii() else len(text.encode()), what, max_bytes)
-    return text
+    text = write_json(value)
+    check_size(len(text), what, max_bytes)
+    return text.decode()
+
+
+def write_json(value: Json) -> bytes:
+    """Return compact JSON text of a value that `check_json` has passed."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:  # an integer of more than 64 bits
+        return _ENCODE(value).encode()
 
 
 def decode_payload(text: str | bytes, *, what: str = "payload", max_bytes: int = MAX_PAYLOAD_BYTES) -> Json:

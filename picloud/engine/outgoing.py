@@ -27,6 +27,7 @@ class Options(NamedTuple):
 
 
 PLAIN = Options()
+_NOTHING_GIVEN = (None,) * 5
 
 
 def check_options(
@@ -42,17 +43,24 @@ def check_options(
 
     Raises: InvalidInput that names the option.
     """
+    given = (delay, deliver_after, max_attempts, dedup_key, group_key)
+    if given == _NOTHING_GIVEN and immediate is False:
+        return PLAIN if type(priority) is int and priority == 0 else Options(priority=_check_priority(priority))
     if delay is not None and deliver_after is not None:
         raise InvalidInput("queue: give delay or deliver_after, not both")
     return Options(
         0.0 if delay is None else parse_duration(delay, what="queue: delay"),
         None if deliver_after is None else _check_time(deliver_after),
-        _check_number("priority", priority, 0, MAX_PRIORITY),
+        _check_priority(priority),
         None if max_attempts is None else _check_number("max_attempts", max_attempts, 1, MAX_ATTEMPTS),
         None if dedup_key is None else _check_key("dedup_key", dedup_key),
         None if group_key is None else _check_key("group_key", group_key),
         _check_flag("immediate", immediate),
     )
+
+
+def _check_priority(priority: object) -> int:
+    return _check_number("priority", priority, 0, MAX_PRIORITY)
 
 
 def _check_number(name: str, value: object, low: int, high: int) -> int:
