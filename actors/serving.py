@@ -105,7 +105,15 @@ class Serving:
             request.query_all,
         )
         outcome = await self._run(route, script, event, request)
-        return await self._commit(route.app_id, outcome) if outcome.ok else outcome
+        if outcome.ok:
+            try:
+                outcome = await self._commit(route.app_id, outcome)
+            except BaseException:
+                # what could not be committed did not happen, and is recorded so
+                self._on_outcomes([_leave_uncommitted(outcome)])
+                raise
+        self._on_outcomes([outcome])
+        return outcome
 
     async def _run(self, route: StoredRoute, script: Script, event: Event, request: RouteRequest) -> Outcome:
         with trio.move_on_after(self._config.gate_wait):
@@ -125,10 +133,9 @@ class Serving:
             event=event,
             request_id=request.request_id,
             principal=request.principal,
+            trigger_id=route.trigger_id,
         )
-        outcomes = self._engine.run_slice([job], slice_secs=self._config.slice_secs)
-        self._on_outcomes(outcomes)
-        return outcomes
+        return self._engine.run_slice([job], slice_secs=self._config.slice_secs)
 
     async def _commit(self, app_id: AppId, outcome: Outcome) -> Outcome:
         effects, committed = outcome.effects, Committed()
@@ -143,6 +150,11 @@ class Serving:
         if committed.invocations:
             self._on_outbox()
         return outcome
+
+
+def _leave_uncommitted(outcome: Outcome) -> Outcome:
+    error = ScriptError("NotCommitted", "the client left, or the database did, before the effects were committed")
+    return outcome.fail(error)._replace(cancelled=True)
 
 
 def pick_route(matches: Sequence[Match[StoredRoute]], method: str) -> Target:

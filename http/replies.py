@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ BODILESS = frozenset({204, 205, 304})
 _OURS = frozenset(
     {
         "connection", "content-length", "date", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
-        "upgrade", "x-request-id",
+        "upgrade", "x-execution-id", "x-request-id",
     }
 )  # fmt: skip
 """Headers of the connection, not of a handler."""
@@ -50,16 +50,22 @@ def reply_with(outcome: Outcome) -> Reply:
     """Return the answer of a handler that succeeded."""
     answer = outcome.response
     if answer is None:
-        return _render(outcome.value, 204 if outcome.value is None else 200)
-    reply = _render(answer.body, answer.status)
-    for given, value in answer.headers.items():
+        reply = _render(outcome.value, 204 if outcome.value is None else 200)
+    else:
+        reply = _render(answer.body, answer.status)
+        _add_headers(reply, answer.headers)
+    reply.headers.append(("x-execution-id", str(outcome.execution_id)))
+    return reply
+
+
+def _add_headers(reply: Reply, headers: Mapping[str, str | Sequence[str]]) -> None:
+    for given, value in headers.items():
         name = given.lower()
         if name in _OURS:
             continue
         if name == "content-type":
             reply.drop(name)
         reply.headers += [(name, one.strip()) for one in ([value] if isinstance(value, str) else value)]
-    return reply
 
 
 def reply_refusing(refusal: Refusal) -> Reply:

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 import trio
@@ -32,7 +33,8 @@ def handle(event, ctx):
         return Response("x", status=103)
     if kind == "hop":
         return Response("x", headers={"Transfer-Encoding": "chunked", "Content-Length": "99", "Connection": "close",
-                                      "Date": "never", "X-Request-Id": "forged", "X-Mine": " kept "})
+                                      "Date": "never", "X-Request-Id": "forged", "X-Execution-Id": "forged",
+                                      "X-Mine": " kept "})
     if kind == "bytes":
         return Response(b"\\x00\\xff")
     return [10 ** 30, "é", 1.5, None]
@@ -233,6 +235,7 @@ async def test_answers_are_what_http_allows(site: RouteSite) -> None:
     assert "transfer-encoding" not in hop.headers
     assert len(hop.headers.get_list("date")) == 1
     assert hop.headers["x-request-id"] != "forged"
+    assert UUID(hop.headers["x-execution-id"]).version == 7
     binary = await site.call("GET", "/responses/bytes")
     assert (binary.content, binary.headers["content-type"]) == (b"\x00\xff", "application/octet-stream")
     assert (await site.call("GET", "/responses/json")).json() == [10**30, "é", 1.5, None]

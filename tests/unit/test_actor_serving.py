@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from typing import cast
 from uuid import uuid4
 
@@ -17,7 +18,7 @@ from picloud.db.http_triggers import StoredRoute
 from picloud.db.pool import Pool
 from picloud.db.scripts import ScriptHead
 from picloud.engine import Outcome
-from picloud.errors import GateFull, ScriptInvalid
+from picloud.errors import DatabaseUnavailable, GateFull, ScriptInvalid
 from picloud.types import Script, ScriptId, TriggerId
 
 REQUEST = RouteRequest("GET", "/hello", {}, {}, {}, None, b"", "r1")
@@ -29,7 +30,9 @@ def harness() -> Iterator[Harness]:
         yield made
 
 
-async def make_serving(harness: Harness, source: str, gate: trio.CapacityLimiter, outcomes: list[Outcome]) -> Serving:
+async def make_serving(
+    harness: Harness, source: str, gate: trio.CapacityLimiter, outcomes: list[Outcome], pool: object = None
+) -> Serving:
     """Return what serves GET /hello with a script that has no effects."""
     script = harness.deploy("hello", source)
 
@@ -45,7 +48,7 @@ async def make_serving(harness: Harness, source: str, gate: trio.CapacityLimiter
     library = Library(heads, load, routes, WakeMailbox(), poll_interval=1.0)
     await library.refresh()
     return Serving(
-        cast(Pool, None),
+        cast(Pool, pool),
         library,
         harness.engine,
         gate,
@@ -86,3 +89,33 @@ async def test_script_that_breaks_the_policy_is_refused_and_gives_its_thread_bac
     with pytest.raises(ScriptInvalid):
         await serve(serving)
     assert gate.borrowed_tokens == 0
+
+
+class AwayPool:
+    """A pool whose database is away."""
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        raise DatabaseUnavailable("away")
+        yield
+
+
+async def test_what_could_not_be_committed_is_recorded_as_not_done(harness: Harness) -> None:
+    source = "from picloud.sdk import queue\ndef handle(event, ctx):\n    queue.enqueue('jobs', 1)"
+    outcomes = list[Outcome]()
+    serving = await make_serving(harness, source, trio.CapacityLimiter(1), outcomes, AwayPool())
+    with pytest.raises(DatabaseUnavailable):
+        await serve(serving)
+    (recorded,) = outcomes
+    assert (recorded.status, recorded.messages) == ("cancelled", ())
+    assert recorded.error is not None
+    assert recorded.error.type == "NotCommitted"
+
+
+async def test_request_that_was_answered_is_recorded_once_with_its_trigger(harness: Harness) -> None:
+    outcomes = list[Outcome]()
+    serving = await make_serving(harness, "def handle(event, ctx):\n    return 1", trio.CapacityLimiter(1), outcomes)
+    answered = await serve(serving)
+    assert [one.execution_id for one in outcomes] == [answered.execution_id]
+    assert (outcomes[0].status, outcomes[0].job.request_id) == ("ok", "r1")
+    assert outcomes[0].job.trigger_id is not None
