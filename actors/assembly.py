@@ -17,6 +17,7 @@ from picloud.actors.cron import Cron, CronConfig
 from picloud.actors.database import Database
 from picloud.actors.delivering import DeliveryHandling
 from picloud.actors.handling import MessageHandling
+from picloud.actors.janitor_store import make_janitor
 from picloud.actors.library import Library
 from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.pulse import Guard, Pulse, PulseConfig
@@ -253,6 +254,7 @@ def _services(parts: Parts, outbox: Outbox) -> Supervisor:
         CronConfig(),
         on_fired=partial(_wake_fired, parts.wakes),
     )
+    janitor = make_janitor(parts.connect, parts.settings, on_expired=partial(parts.wakes.changed, "outbox"))
     pulse = Pulse(parts.hang_guard, PulseConfig())
     running = Running(
         parts.engine,
@@ -270,6 +272,7 @@ def _services(parts: Parts, outbox: Outbox) -> Supervisor:
             ChildSpec("running", running.run),
             ChildSpec("outbox", outbox.run, shutdown=parts.settings.drain_secs, on_shutdown=outbox.drain),
             ChildSpec("cron", cron.run),
+            ChildSpec("janitor", janitor.run),
         ],
     )
 

@@ -14,10 +14,12 @@ from picloud.db.deployment import Action, DeploymentDiff, Kind, apply_deployment
 from picloud.http.bodies import RequestBody, Text, View
 from picloud.http.cron_triggers import CronSettingsBody
 from picloud.http.node import node
+from picloud.http.queues import RulesBody
 from picloud.http.requests import read_model
 from picloud.http.responses import respond
 from picloud.http.triggers import SettingsBody
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest, check_scripts
+from picloud.manifest_queues import QueueSpec
 from picloud.names import check_app_name
 from picloud.route_rules import RouteRules
 from picloud.types import RecordMode
@@ -48,6 +50,12 @@ class DeployedCronBody(CronSettingsBody):
     queue: Text | None = None
 
 
+class DeployedQueueBody(RulesBody):
+    """Settings of a queue: what is left out has its default."""
+
+    name: Text
+
+
 class DeployedTriggersBody(RequestBody):
     """All triggers of an app, by kind."""
 
@@ -63,6 +71,7 @@ class DeploymentBody(RequestBody):
 
     scripts: dict[Text, Text]
     triggers: DeployedTriggersBody = Field(default_factory=DeployedTriggersBody)
+    queues: list[DeployedQueueBody] = Field(default_factory=list, max_length=10_000)
     http_hosts: list[Text] = Field(default_factory=list, max_length=1000)
     record_executions: RecordMode | None = None
     """None: as it is."""
@@ -115,7 +124,7 @@ async def deploy(app: str) -> Response:
 def _announce(diff: DeploymentDiff) -> None:
     if diff.has_changed("script"):
         node().changed("scripts")
-    if diff.has_changed("trigger") or diff.has_changed("app"):
+    if any(diff.has_changed(kind) for kind in ("app", "trigger", "queue")):
         node().changed("triggers")
 
 
@@ -133,6 +142,7 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
     crons = [
         CronTriggerSpec(queue_name=cron.queue, **cron.model_dump(exclude={"queue"})) for cron in body.triggers.cron
     ]
+    queues = [QueueSpec(queue.name, queue.model_dump(exclude_unset=True, exclude={"name"})) for queue in body.queues]
     return Manifest(
         app,
         body.scripts,
@@ -142,4 +152,5 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
         cron_triggers=tuple(crons),
         record_executions=body.record_executions,
         record_sample_rate=body.record_sample_rate,
+        queues=tuple(queues),
     )

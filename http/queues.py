@@ -21,6 +21,7 @@ from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
 from picloud.http.responses import respond
 from picloud.http.triggers import TriggerView
+from picloud.manifest_queues import MAX_RETENTION_SECS
 from picloud.types import QueueDepth, QueueTrigger
 
 PURGE_BATCH = 10_000
@@ -55,6 +56,9 @@ class RulesView(View):
     fifo: bool
     max_in_flight: int | None
     rate_per_second: float | None
+    default_max_attempts: int | None
+    message_retention_secs: int | None
+    dead_retention_secs: int | None
 
 
 class QueueDetailView(QueueView):
@@ -99,16 +103,19 @@ async def show(app: str, queue: str) -> Response:
 
 
 class RulesBody(RequestBody):
-    """What is to hold for a queue on all nodes together; what is left out keeps its value, null takes a limit away."""
+    """What is to hold for a queue on all nodes together; what is left out keeps its value, null takes it away."""
 
     fifo: bool = False
     max_in_flight: int | None = Field(default=None, ge=1, le=100_000)
     rate_per_second: float | None = Field(default=None, gt=0, le=100_000)
+    default_max_attempts: int | None = Field(default=None, ge=1, le=100)
+    message_retention_secs: int | None = Field(default=None, ge=1, le=MAX_RETENTION_SECS)
+    dead_retention_secs: int | None = Field(default=None, ge=1, le=MAX_RETENTION_SECS)
 
 
 @blueprint.patch("/<queue>")
 async def change(app: str, queue: str) -> Response:
-    """Set the order, the most that may run at once, or the rate of a queue, for all nodes together."""
+    """Set the order, the most at once, the rate, the default attempts or the retention of a queue, for all nodes."""
     body = await read_model(RulesBody)
     async with node().pool.transaction() as conn:
         owner = await get_app(conn, app)

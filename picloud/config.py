@@ -77,6 +77,17 @@ class Settings(BaseModel):
     roster_poll_interval: float = Field(default=0.8, gt=0)
     """How often triggers are compared with the running consumers; notifications come sooner."""
 
+    janitor_interval_secs: float = Field(default=60.0, ge=1)
+    """How often what is past its retention is looked for, on one node of all."""
+    retain_executions_days: int = Field(default=14, ge=0, le=3650)
+    """How many days of executions and their logs are kept besides today's."""
+    retain_dead_letters_days: float = Field(default=30.0, gt=0, le=3650)
+    """How long resolved dead letters are kept; open ones stay, but for those of queues with a retention."""
+    retain_script_versions: int = Field(default=100, ge=1, le=1_000_000)
+    """Versions of each script to go back to, the current one included."""
+    pin_warning_secs: float = Field(default=300.0, gt=0)
+    """After how long a transaction that keeps the database from clearing dead rows is warned of."""
+
     hang_timeout_secs: float = Field(default=30.0, ge=0)
     """After how long an event loop that does not turn ends the process, to be started again; 0: never."""
     drain_secs: float = Field(default=20.0, ge=0)

@@ -19,6 +19,7 @@ from picloud.manifest_faults import check_script as _check_script
 from picloud.manifest_faults import fail as _fail
 from picloud.manifest_faults import find_pointer as _pointer
 from picloud.manifest_faults import show as _shown
+from picloud.manifest_queues import QueueSpec, check_queues, read_queues
 from picloud.names import check_app_name, check_queue_name, check_script_name
 from picloud.route_rules import NO_RULES, RULES, RouteRules, read_rules
 from picloud.routes import METHODS, parse_pattern
@@ -83,6 +84,8 @@ class Manifest:
     record_executions: RecordMode | None = None
     """Which executions are recorded; None: as it is."""
     record_sample_rate: float | None = None
+    queues: tuple[QueueSpec, ...] = ()
+    """Settings of queues; one that is not here keeps what it has."""
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -119,6 +122,7 @@ def check_manifest(manifest: Manifest) -> None:
     _check_routes(manifest)
     check_crons(manifest.cron_triggers, manifest.scripts)
     _check_recording(manifest)
+    check_queues(manifest.queues)
     for at, host in enumerate(manifest.http_hosts):
         if not isinstance(host, str) or not _HOST.match(host):
             _fail(
@@ -154,7 +158,7 @@ def check_scripts(manifest: Manifest, compile_script: Callable[[str, str], objec
 
 
 def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
-    _check_keys(document, ("app", "scripts", "triggers"), "")
+    _check_keys(document, ("app", "scripts", "triggers", "queues"), "")
     app = _table(document, "app", "app")
     _check_keys(app, ("name", "http_hosts", "record_executions", "record_sample_rate"), "app.")
     if "name" not in app:
@@ -164,6 +168,7 @@ def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
     queue_triggers = tuple(_read_triggers(triggers.get("queue", [])))
     http_triggers = tuple(_read_routes(triggers.get("http", [])))
     crons = tuple(read_crons(triggers.get("cron", [])))
+    queues = tuple(read_queues(document.get("queues", [])))
     hosts = app.get("http_hosts", [])
     if not isinstance(hosts, list):
         _fail("app.http_hosts", f"must be a list of hosts, not {_shown(hosts)}")
@@ -178,6 +183,7 @@ def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
         crons,
         app.get("record_executions"),
         app.get("record_sample_rate"),
+        queues,
     )
     check_manifest(manifest)
     return manifest

@@ -82,7 +82,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class QueueRules:
-    """What holds for a queue on all nodes together."""
+    """What holds for a queue on all nodes together, its defaults and its retention."""
 
     fifo: bool = False
     """One message at a time, in the order they were sent."""
@@ -90,6 +90,12 @@ class QueueRules:
     """How many may be claimed at once; None: any number."""
     rate_per_second: float | None = None
     """How many may be claimed in a second; None: any number."""
+    default_max_attempts: int | None = None
+    """Of messages sent without; None: the trigger's `retry_max_attempts`."""
+    message_retention_secs: int | None = None
+    """How long a message may wait once it is due; then it is a dead letter: `expired`. None: for ever."""
+    dead_retention_secs: int | None = None
+    """How long dead letters are kept, resolved or not. None: open ones for ever, resolved ones as the node says."""
 
 
 @dataclass(frozen=True, slots=True)

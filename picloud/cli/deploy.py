@@ -64,6 +64,7 @@ def _request(manifest: Manifest, dry_run: bool) -> dict[str, Any]:
             "http": routes,
             "cron": crons,
         },
+        "queues": [{"name": queue.name, **queue.settings} for queue in manifest.queues],
         "http_hosts": list(manifest.http_hosts),
         "record_executions": manifest.record_executions,
         "record_sample_rate": manifest.record_sample_rate,

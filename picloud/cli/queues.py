@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,8 @@ from picloud.cli.groups import ListByDefault
 from picloud.cli.options import NodeAddress, json_option, node_options
 from picloud.cli.table import Column, print_table
 from picloud.cli.wording import show_seconds
+from picloud.durations import parse_duration
+from picloud.errors import InvalidInput
 
 if TYPE_CHECKING:
     from picloud.cli.client import Client
@@ -35,7 +38,7 @@ def queues_group() -> None:
     picloud queues shop                        what is in them
     picloud queues pause shop orders           no node claims from it; sending goes on
     picloud queues resume shop orders
-    picloud queues set shop orders --max-in-flight 10 --rate none
+    picloud queues set shop orders --max-in-flight 10 --rate none --retention 1d
     picloud queues purge shop orders --state ready
     """
 
@@ -81,54 +84,65 @@ def resume_command(app: str, queue: str, node: NodeAddress) -> None:
     click.echo(f"resumed {queue} of {app}")
 
 
-@queues_group.command("set", short_help="Set the order, the most at once, or the rate of a queue.")
+@queues_group.command("set", short_help="Set order, limits, default attempts or retention of a queue.")
 @click.argument("app")
 @click.argument("queue")
 @click.option("--fifo/--no-fifo", default=None, help="One message at a time, in the order they were sent.")
 @click.option("--max-in-flight", metavar="N|none", help="The most that may be claimed at once, on all nodes together.")
 @click.option("--rate", metavar="N|none", help="Messages a second, on all nodes together.")
+@click.option("--max-attempts", metavar="N|none", help="Of messages sent without; wins over the trigger's setting.")
+@click.option("--retention", metavar="TIME|none", help="Due for longer, a message is a dead letter: expired.")
+@click.option("--dead-retention", metavar="TIME|none", help="Dead letters are deleted after this, resolved or not.")
 @node_options
 @json_option
-def set_command(
-    app: str,
-    queue: str,
-    fifo: bool | None,
-    max_in_flight: str | None,
-    rate: str | None,
-    node: NodeAddress,
-    as_json: bool,
-) -> None:
+def set_command(app: str, queue: str, node: NodeAddress, as_json: bool, **given: Any) -> None:
     """Set what holds for QUEUE of APP on all nodes together; what is not given stays, `none` takes a limit away."""
     from picloud.cli.client import path
     from picloud.cli.screen import print_json
 
-    rules: dict[str, Any] = {} if fifo is None else {"fifo": fifo}
-    if max_in_flight is not None:
-        rules["max_in_flight"] = _read_limit("--max-in-flight", max_in_flight, int)
-    if rate is not None:
-        rules["rate_per_second"] = _read_limit("--rate", rate, float)
+    rules: dict[str, Any] = {} if given["fifo"] is None else {"fifo": given["fifo"]}
+    for option, (key, _, read) in _LIMITS.items():
+        text = given[option.removeprefix("--").replace("-", "_")]
+        if text is not None:
+            rules[key] = _read_limit(option, text, read)
     if not rules:
-        raise click.UsageError("say what to set: --fifo, --no-fifo, --max-in-flight or --rate")
+        raise click.UsageError(f"say what to set: --fifo, --no-fifo, {', '.join(_LIMITS)}")
     with node.connect() as client:
         changed = client.patch(path("apps", app, "queues", queue), rules)
     if as_json:
         print_json(changed)
         return
     shown = ["fifo" if changed["fifo"] else "any order"]
-    shown += [f"{name} {changed[key]:g}" for name, key in _LIMITS if changed[key] is not None]
+    shown += [
+        f"{name} {show_seconds(changed[key]) if read is _read_seconds else format(changed[key], 'g')}"
+        for key, name, read in _LIMITS.values()
+        if changed.get(key) is not None
+    ]
     click.echo(f"{queue} of {app}: {', '.join(shown)}")
 
 
-_LIMITS = (("at most in flight", "max_in_flight"), ("a second", "rate_per_second"))
+def _read_seconds(text: str) -> int:
+    return math.ceil(parse_duration(text))
 
 
-def _read_limit(option: str, text: str, kind: type[int] | type[float]) -> int | float | None:
+_LIMITS: dict[str, tuple[str, str, Callable[[str], int | float]]] = {
+    "--max-in-flight": ("max_in_flight", "at most in flight", int),
+    "--rate": ("rate_per_second", "a second", float),
+    "--max-attempts": ("default_max_attempts", "attempts", int),
+    "--retention": ("message_retention_secs", "messages kept", _read_seconds),
+    "--dead-retention": ("dead_retention_secs", "dead letters kept", _read_seconds),
+}
+"""By option: the API's name, how it is shown, and how it is read."""
+
+
+def _read_limit(option: str, text: str, read: Callable[[str], int | float]) -> int | float | None:
     if text == "none":
         return None
     try:
-        return kind(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is neither a number nor 'none'", param_hint=option) from None
+        return read(text)
+    except (ValueError, InvalidInput):
+        what = "a time such as 12h" if read is _read_seconds else "a number"
+        raise click.BadParameter(f"{text!r} is neither {what} nor 'none'", param_hint=option) from None
 
 
 @queues_group.command("purge", short_help="Drop messages or dead letters of a queue for good.")

@@ -19,6 +19,8 @@ from picloud.db.http_triggers import (
     list_http_triggers,
     update_http_trigger,
 )
+from picloud.db.queue_rules import change_rules, list_rules
+from picloud.db.queues import ensure_queue
 from picloud.db.scripts import delete_script, hash_source, put_script
 from picloud.db.secrets import read_secrets, warn_of_secret
 from picloud.db.sqlfile import load
@@ -31,12 +33,13 @@ from picloud.db.triggers import (
 )
 from picloud.errors import AppNotFound
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest
-from picloud.types import App, Json, QueueTrigger, RecordPolicy, ScriptId, TriggerId
+from picloud.manifest_queues import QueueSpec
+from picloud.types import App, Json, QueueRules, QueueTrigger, RecordPolicy, ScriptId, TriggerId
 
 _sql = load("deployment")
 
 Action = Literal["create", "update", "delete", "unchanged"]
-Kind = Literal["app", "script", "trigger"]
+Kind = Literal["app", "script", "trigger", "queue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ async def apply_deployment(conn: Connection, manifest: Manifest, *, dry_run: boo
             app, made = await _find_app(conn, manifest.app), False
         else:
             app, made = await _lock_app(conn, manifest.app)
-        stored = await _read_stored(conn, app)
+        stored = await _read_stored(conn, app, manifest)
         entries = tuple(_plan(manifest, app is None or made, stored))
         if app is not None and not dry_run:
             await _apply(conn, app, manifest, entries, stored)
@@ -152,13 +155,15 @@ class _Stored:
     http_hosts: tuple[str, ...] = ()
     crons: Mapping[str, CronTrigger] = field(default_factory=dict)
     recording: RecordPolicy = field(default_factory=RecordPolicy)
+    rules: Mapping[str, QueueRules] = field(default_factory=dict)
+    """Of the manifest's queues."""
 
     def find_trigger(self, name: str) -> TriggerId:
         """Return the id of the trigger of that name."""
         return (self.queues.get(name) or self.routes.get(name) or self.crons[name]).id
 
 
-async def _read_stored(conn: Connection, app: App | None) -> _Stored:
+async def _read_stored(conn: Connection, app: App | None, manifest: Manifest) -> _Stored:
     if app is None:
         return _Stored()
     return _Stored(
@@ -168,6 +173,7 @@ async def _read_stored(conn: Connection, app: App | None) -> _Stored:
         tuple(await get_http_hosts(conn, app.id)),
         await _read_crons(conn, app),
         RecordPolicy(app.record_executions, app.record_sample_rate),
+        await list_rules(conn, app.id, [spec.name for spec in manifest.queues]),
     )
 
 
@@ -197,6 +203,8 @@ def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[Deployment
         yield _plan_route(route, stored.routes.get(route.name))
     for cron in manifest.cron_triggers:
         yield _plan_cron(cron, stored.crons.get(cron.name))
+    for spec in manifest.queues:
+        yield _plan_queue(spec, stored.rules.get(spec.name))
     for name in sorted(stored.scripts.keys() - manifest.scripts.keys()):
         yield DeploymentEntry("delete", "script", name)
 
@@ -226,6 +234,17 @@ def _plan_route(spec: HttpTriggerSpec, stored: HttpTrigger | None) -> Deployment
         if current.get(name) != wanted.get(name)
     )
     return DeploymentEntry("update" if changes else "unchanged", "trigger", spec.name, changes)
+
+
+def _plan_queue(spec: QueueSpec, stored: QueueRules | None) -> DeploymentEntry:
+    old, wanted = asdict(stored or QueueRules()), asdict(spec.rules)
+    changes = tuple(
+        FieldChange(name, None if stored is None else old[name], value)
+        for name, value in wanted.items()
+        if value != old[name]
+    )
+    action: Action = "create" if stored is None else "update" if changes else "unchanged"
+    return DeploymentEntry(action, "queue", spec.name, changes)
 
 
 def _plan_cron(spec: CronTriggerSpec, stored: CronTrigger | None) -> DeploymentEntry:
@@ -276,6 +295,7 @@ async def _apply(
     queues = {spec.queue: spec for spec in manifest.queue_triggers}
     routes = {spec.name: spec for spec in manifest.http_triggers}
     crons = {spec.name: spec for spec in manifest.cron_triggers}
+    rules = {spec.name: spec.rules for spec in manifest.queues}
     for entry in entries:
         name = entry.name
         match entry.kind, entry.action:
@@ -291,6 +311,9 @@ async def _apply(
                 ids[name] = (await put_script(conn, app.id, name, manifest.scripts[name])).script.id
             case "script", "delete":
                 await delete_script(conn, app.id, name)
+            case "queue", "create" | "update":
+                await ensure_queue(conn, app.id, name)
+                await change_rules(conn, app.id, name, rules[name])
             case "trigger", "delete":
                 await delete_trigger(conn, app.id, stored.find_trigger(name))
             case "trigger", action if name in queues:

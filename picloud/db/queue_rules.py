@@ -1,9 +1,13 @@
-"""Rules of a queue that hold on all nodes together: how much at once, how fast, in order. Source: sql/queues.sql."""
+"""Rules of a queue that hold on all nodes together: how much at once, how fast, in order; its retention.
+
+Source: sql/queues.sql.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 
 from psycopg import errors
 from psycopg.rows import class_row
@@ -68,18 +72,18 @@ async def get_rules(conn: Connection, app_id: AppId, queue_name: str) -> QueueRu
     return rules
 
 
+async def list_rules(conn: Connection, app_id: AppId, queue_names: Sequence[str]) -> dict[str, QueueRules]:
+    """Return the rules of those of the queues that exist."""
+    cur = await conn.execute(_sql.list_rules, {"app_id": app_id, "names": list(queue_names)})
+    return {row[0]: QueueRules(*row[1:]) for row in await cur.fetchall()}
+
+
 async def change_rules(conn: Connection, app_id: AppId, queue_name: str, rules: QueueRules) -> None:
     """Set the rules of a queue; messages that wait follow them, too.
 
     Atomic: one transaction. Raises: QueueNotFound, InvalidInput for a value out of range.
     """
-    values = {
-        "app_id": app_id,
-        "name": queue_name,
-        "fifo": rules.fifo,
-        "max_in_flight": rules.max_in_flight,
-        "rate_per_second": rules.rate_per_second,
-    }
+    values = {"app_id": app_id, "name": queue_name, **asdict(rules)}
     try:
         async with conn.transaction():
             before = await get_rules(conn, app_id, queue_name)

@@ -29,6 +29,9 @@ _RANGES = {
     "queue_trigger_concurrency_range": "concurrency must be between 1 and 64",
     "queues_max_in_flight_range": "max_in_flight must be between 1 and 100000",
     "queues_rate_range": "rate_per_second must be above 0 and 100000 at most",
+    "queues_default_max_attempts_range": "default_max_attempts must be between 1 and 100",
+    "queues_message_retention_range": "message_retention_secs must be between 1 and 31622400",
+    "queues_dead_retention_range": "dead_retention_secs must be between 1 and 31622400",
 }
 """What each named constraint means to the caller."""
 

@@ -13,11 +13,13 @@ from picloud.db.apps import delete_app, get_app
 from picloud.db.connection import Connection, connect
 from picloud.db.cron import insert_cron_trigger, list_cron_triggers
 from picloud.db.deployment import DeploymentDiff, DeploymentEntry, FieldChange, apply_deployment
+from picloud.db.queue_rules import get_rules
 from picloud.db.scripts import get_script, list_scripts
 from picloud.db.triggers import QueueTriggerSettings, insert_queue_trigger, list_queue_triggers
 from picloud.errors import AppNotFound, InvalidInput, InvalidManifest, ScriptInUse
 from picloud.manifest import Manifest, QueueTriggerSpec
-from picloud.types import QueueTrigger
+from picloud.manifest_queues import QueueSpec
+from picloud.types import QueueRules, QueueTrigger
 
 HANDLER = "def handle(event, ctx):\n    return None\n"
 OTHER = "def handle(event, ctx):\n    return 1\n"
@@ -289,3 +291,26 @@ async def test_what_is_recorded_follows_the_manifest_and_stays_where_it_says_not
     assert not (await apply_deployment(conn, shop({"triage": HANDLER}))).changed
     app = await get_app(conn, "shop")
     assert (app.record_executions, app.record_sample_rate) == ("sampled", 0.5)
+
+
+async def test_queues_get_their_rules_and_those_left_out_keep_theirs(conn: Connection) -> None:
+    wanted = QueueSpec("mail", {"fifo": True, "message_retention_secs": 60})
+    manifest = replace(shop({"triage": HANDLER}), queues=(wanted,))
+    first = await apply_deployment(conn, manifest)
+    changes = (FieldChange("fifo", None, True), FieldChange("message_retention_secs", None, 60))
+    assert DeploymentEntry("create", "queue", "mail", changes) in first.entries
+    app = await get_app(conn, "shop")
+    assert await get_rules(conn, app.id, "mail") == wanted.rules
+    assert not (await apply_deployment(conn, manifest)).changed
+    other = replace(manifest, queues=(QueueSpec("mail", {"max_in_flight": 2}),))
+    diff = await apply_deployment(conn, other, dry_run=True)
+    (entry,) = [entry for entry in diff.entries if entry.kind == "queue"]
+    assert (entry.action, {change.field: (change.old, change.new) for change in entry.changes}) == (
+        "update",
+        {"fifo": (True, False), "message_retention_secs": (60, None), "max_in_flight": (None, 2)},
+    )
+    assert await get_rules(conn, app.id, "mail") == wanted.rules
+    await apply_deployment(conn, other)
+    assert await get_rules(conn, app.id, "mail") == QueueRules(max_in_flight=2)
+    await apply_deployment(conn, shop({"triage": HANDLER}))
+    assert await get_rules(conn, app.id, "mail") == QueueRules(max_in_flight=2)

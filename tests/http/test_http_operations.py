@@ -92,16 +92,30 @@ async def test_rules_of_a_queue_are_set_and_shown(api: Api, shop: App, around: S
     set_ = await api.patch(f"{QUEUES}/orders", {"fifo": True, "rate_per_second": 2.5})
     assert (set_.status, around.changed) == (200, ["triggers"])
     changed = await api.patch(f"{QUEUES}/orders", {"max_in_flight": 3})
-    expected = {"fifo": True, "max_in_flight": 3, "rate_per_second": 2.5}
+    kept = {"default_max_attempts": None, "message_retention_secs": None, "dead_retention_secs": None}
+    expected = {"fifo": True, "max_in_flight": 3, "rate_per_second": 2.5, **kept}
     assert changed.body == expected
     assert (await api.get(f"{QUEUES}/orders")).body["rules"] == expected
     taken_away = await api.patch(f"{QUEUES}/orders", {"rate_per_second": None})
     assert taken_away.body == {**expected, "rate_per_second": None}
+    keeping = {"default_max_attempts": 9, "message_retention_secs": 3600, "dead_retention_secs": 86_400}
+    assert (await api.patch(f"{QUEUES}/orders", keeping)).body == {**taken_away.body, **keeping}
     await claim(api, shop, "orders", 1)
 
 
 @pytest.mark.parametrize(
-    "rules", [{"max_in_flight": 0}, {"rate_per_second": 0}, {"fifo": "yes"}, {"speed": 1}, {"rate_per_second": "fast"}]
+    "rules",
+    [
+        {"max_in_flight": 0},
+        {"rate_per_second": 0},
+        {"fifo": "yes"},
+        {"speed": 1},
+        {"rate_per_second": "fast"},
+        {"default_max_attempts": 101},
+        {"message_retention_secs": 0},
+        {"dead_retention_secs": 31_622_401},
+        {"dead_retention_secs": "1d"},
+    ],
 )
 async def test_rules_that_cannot_hold_are_refused(api: Api, shop: App, rules: dict[str, Any]) -> None:
     await send(api, {"payload": 1})

@@ -274,6 +274,7 @@ def test_discard_resolves_reopen_takes_it_back_and_delete_deletes(node: Scripted
 def app_dir(tmp_path: Path) -> Path:
     (tmp_path / "picloud.toml").write_text(
         '[app]\nname = "shop"\n[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\nbatch_size = 7\n'
+        '[[queues]]\nname = "orders"\nfifo = true\n'
     )
     (tmp_path / "triage.py").write_text("def handle(event, ctx):\n    return 'ä'\n")
     return tmp_path
@@ -293,6 +294,7 @@ def test_deploy_sends_the_folder_and_shows_the_diff(node: ScriptedNode, app_dir:
     assert node.requests[0].body == {
         "scripts": {"triage": "def handle(event, ctx):\n    return 'ä'\n"},
         "triggers": {"queue": [{"queue": "orders", "script": "triage", "batch_size": 7}], "http": [], "cron": []},
+        "queues": [{"name": "orders", "fifo": True}],
         "http_hosts": [],
         "record_executions": None,
         "record_sample_rate": None,
@@ -444,5 +446,11 @@ def test_rules_of_a_queue_are_set(node: ScriptedNode) -> None:
     assert ran.out == "orders of shop: fifo, at most in flight 3\n"
     assert node.requests[0].body == {"fifo": True, "max_in_flight": 3, "rate_per_second": None}
     assert run(node, "queues", "set", "shop", "orders").code == 2
+    node.answers["PATCH /apps/shop/queues/orders"] = (200, {**answer, "message_retention_secs": 5400})
+    kept = run(node, "queues", "set", "shop", "orders", "--retention", "90m", "--dead-retention", "none")
+    assert kept.out == "orders of shop: fifo, at most in flight 3, messages kept 1h 30m\n"
+    assert node.requests[-1].body == {"message_retention_secs": 5400, "dead_retention_secs": None}
+    long = run(node, "queues", "set", "shop", "orders", "--retention", "soon")
+    assert (long.code, "neither a time such as 12h nor 'none'" in long.err) == (2, True)
     wrong = run(node, "queues", "set", "shop", "orders", "--rate", "fast")
     assert (wrong.code, "neither a number nor 'none'" in wrong.err) == (2, True)

@@ -12,6 +12,8 @@ from picloud.cron_spec import CronTriggerSpec
 from picloud.db.triggers import QueueTriggerSettings
 from picloud.errors import InvalidManifest
 from picloud.manifest import MAX_SCRIPT_BYTES, Manifest, QueueTriggerSpec, check_manifest, load_manifest
+from picloud.manifest_queues import QueueSpec
+from picloud.types import QueueRules
 
 HANDLER = "def handle(event, ctx):\n    return None\n"
 MINIMAL = '[app]\nname = "shop"\n'
@@ -211,3 +213,36 @@ def test_schedules_of_a_folder_have_their_defaults_and_a_queue_is_named_as_elsew
     assert runs == CronTriggerSpec("0 2 * * *", script="triage")
     assert (sends.queue_name, sends.payload, sends.enabled) == ("jobs", {"n": 1}, False)
     assert (runs.name, sends.name) == ("0 2 * * * UTC → triage", "@Hourly UTC → queue jobs")
+
+
+def test_queues_of_a_folder_keep_only_what_was_written(write_app: WriteApp) -> None:
+    queues = '[[queues]]\nname = "mail"\nfifo = true\nrate_per_second = 2\nmessage_retention_secs = 60\n'
+    (mail,) = load_manifest(write_app(MINIMAL + queues)).queues
+    assert mail == QueueSpec("mail", {"fifo": True, "rate_per_second": 2, "message_retention_secs": 60})
+    assert mail.rules == QueueRules(fifo=True, rate_per_second=2, message_retention_secs=60)
+
+
+def test_every_rule_of_a_queue_can_be_written() -> None:
+    values = {"fifo": False, "rate_per_second": 0.5}
+    settings = {field.name: values.get(field.name, 7) for field in fields(QueueRules)}
+    check_manifest(Manifest("shop", {}, queues=(QueueSpec("mail", settings),)))
+
+
+@pytest.mark.parametrize(
+    ("queues", "expected"),
+    [
+        ("[queues]", "queues: must be a list of tables: write [[queues]], with two brackets"),
+        ("[[queues]]\nfifo = true", "queues[0].name: missing"),
+        ("[[queues]]\nname = 'a/b'", "queues[0].name: "),
+        ("[[queues]]\nname = 'a'\nfifi = true", "queues[0].fifi: unknown key (did you mean 'fifo'?)"),
+        ("[[queues]]\nname = 'a'\nfifo = 1", "queues[0].fifo: must be true or false, not 1"),
+        ("[[queues]]\nname = 'a'\nmax_in_flight = 0", "queues[0].max_in_flight: must be a whole number from 1 to"),
+        ("[[queues]]\nname = 'a'\nrate_per_second = nan", "queues[0].rate_per_second: must be a number above 0"),
+        ("[[queues]]\nname = 'a'\nmessage_retention_secs = 1.5", "queues[0].message_retention_secs: must be a whole"),
+        ("[[queues]]\nname = 'a'\n[[queues]]\nname = 'a'", "queues[1].name: queue 'a' is there already: queues[0]"),
+    ],
+)
+def test_a_faulty_queue_names_the_key(write_app: WriteApp, queues: str, expected: str) -> None:
+    with pytest.raises(InvalidManifest) as caught:
+        load_manifest(write_app(MINIMAL + queues))
+    assert expected in str(caught.value)

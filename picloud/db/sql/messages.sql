@@ -26,20 +26,20 @@ with new as (
     from queue_trigger_details d
     join triggers t on t.id = d.trigger_id
    where t.app_id = %(app_id)s and d.queue_name in (select queue_name from names)
-), ordered as (
+), settings as (
   -- all messages of a fifo queue are one group
-  select name as queue_name from queues
-   where app_id = %(app_id)s and fifo and name in (select queue_name from names)
+  select name as queue_name, fifo, default_max_attempts from queues
+   where app_id = %(app_id)s and (fifo or default_max_attempts is not null) and name in (select queue_name from names)
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id)
   select n.id, %(app_id)s, n.queue_name, n.payload::jsonb,
          coalesce(n.deliver_after, now() + make_interval(secs => coalesce(n.delay, 0))), coalesce(n.priority, 0),
-         coalesce(n.max_attempts, c.retry_max_attempts, 3), n.dedup_key,
-         case when o.queue_name is null then n.group_key else '' end, coalesce(n.trigger_depth, 0), n.root_execution_id
+         coalesce(n.max_attempts, o.default_max_attempts, c.retry_max_attempts, 3), n.dedup_key,
+         case when o.fifo then '' else n.group_key end, coalesce(n.trigger_depth, 0), n.root_execution_id
     from new n
     left join consumers c using (queue_name)
-    left join ordered o using (queue_name)
+    left join settings o using (queue_name)
    where n.dedup_key is null or n.nth = 1
    -- in the order of the keys: two batches with the same keys would wait for each other otherwise
    order by n.queue_name, n.dedup_key, n.ord
@@ -65,11 +65,14 @@ with known as (
    where not exists (select from queues where app_id = %(app_id)s and name = %(queue_name)s)
   on conflict do nothing
 ), rules as (
-  select (select t.retry_max_attempts
-            from queue_trigger_details d
-            join triggers t on t.id = d.trigger_id
-           where t.app_id = %(app_id)s and d.queue_name = %(queue_name)s) as max_attempts,
-         exists (select from queues where app_id = %(app_id)s and name = %(queue_name)s and fifo) as fifo
+  select coalesce(q.default_max_attempts, c.retry_max_attempts) as max_attempts, q.fifo
+    from (select) one
+    left join queues q on q.app_id = %(app_id)s and q.name = %(queue_name)s
+    left join lateral (
+      select t.retry_max_attempts
+        from queue_trigger_details d
+        join triggers t on t.id = d.trigger_id
+       where t.app_id = %(app_id)s and d.queue_name = %(queue_name)s) c on true
 )
 insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts, group_key,
                             trigger_depth, root_execution_id)
@@ -112,20 +115,20 @@ with acked as (
     from queue_trigger_details d
     join triggers t on t.id = d.trigger_id
    where t.app_id = %(app_id)s and d.queue_name in (select queue_name from names)
-), ordered as (
+), settings as (
   -- all messages of a fifo queue are one group
-  select name as queue_name from queues
-   where app_id = %(app_id)s and fifo and name in (select queue_name from names)
+  select name as queue_name, fifo, default_max_attempts from queues
+   where app_id = %(app_id)s and (fifo or default_max_attempts is not null) and name in (select queue_name from names)
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id)
   select e.id, %(app_id)s, e.queue_name, e.payload::jsonb,
          coalesce(e.deliver_after, now() + make_interval(secs => coalesce(e.delay, 0))), coalesce(e.priority, 0),
-         coalesce(e.max_attempts, c.retry_max_attempts, 3), e.dedup_key,
-         case when o.queue_name is null then e.group_key else '' end, coalesce(e.trigger_depth, 0), e.root_execution_id
+         coalesce(e.max_attempts, o.default_max_attempts, c.retry_max_attempts, 3), e.dedup_key,
+         case when o.fifo then '' else e.group_key end, coalesce(e.trigger_depth, 0), e.root_execution_id
     from effects e
     left join consumers c using (queue_name)
-    left join ordered o using (queue_name)
+    left join settings o using (queue_name)
    order by e.queue_name, e.dedup_key, e.ord
   on conflict (app_id, queue_name, dedup_key) where dedup_key is not null do nothing
 ), pause as (

@@ -67,7 +67,9 @@ update queue_rates set tokens = tokens - %(count)s where app_id = %(app_id)s and
 
 -- name: change_queue
 update queues
-   set fifo = %(fifo)s, max_in_flight = %(max_in_flight)s, rate_per_second = %(rate_per_second)s
+   set fifo = %(fifo)s, max_in_flight = %(max_in_flight)s, rate_per_second = %(rate_per_second)s,
+       default_max_attempts = %(default_max_attempts)s, message_retention_secs = %(message_retention_secs)s,
+       dead_retention_secs = %(dead_retention_secs)s
  where app_id = %(app_id)s and name = %(name)s
 returning name;
 
@@ -78,7 +80,13 @@ update queue_messages set group_key = case when %(fifo)s then '' end
    and case when %(fifo)s then group_key is distinct from '' else group_key = '' end;
 
 -- name: get_rules
-select fifo, max_in_flight, rate_per_second from queues where app_id = %(app_id)s and name = %(name)s;
+select fifo, max_in_flight, rate_per_second, default_max_attempts, message_retention_secs, dead_retention_secs
+  from queues where app_id = %(app_id)s and name = %(name)s;
+
+-- name: list_rules
+select name, fifo, max_in_flight, rate_per_second, default_max_attempts, message_retention_secs, dead_retention_secs
+  from queues
+ where app_id = %(app_id)s and name = any(%(names)s::text[]);
 
 -- name: ensure_queue
 insert into queues (app_id, name) values (%(app_id)s, %(name)s) on conflict do nothing;
