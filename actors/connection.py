@@ -46,7 +46,8 @@ class Limits:
 class Connection:
     """Serve one client until it leaves, is too slow, or the server stops.
 
-    The app finds `stopping` in its scope's state: what streams without an end has to end then.
+    The app finds `stopping` in its scope's state: what streams without an end has to end then. In `waiting` it may put
+    cancel scopes, to be cancelled when the client leaves: a task of its own for that costs more than most requests.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Connection:
         self._context = context
         self._limits = limits
         self._stopping = stopping
+        self._waiting: set[trio.CancelScope] = set()
         self._scope = trio.CancelScope()
         self._reading = trio.CancelScope()
         self._send_lock = trio.Lock()
@@ -88,7 +90,7 @@ class Connection:
                         self._config,
                         self._context,
                         tasks,
-                        ConnectionState({"stopping": self._stopping}),
+                        ConnectionState({"stopping": self._stopping, "waiting": self._waiting}),
                         False,
                         client,
                         server,
@@ -124,6 +126,8 @@ class Connection:
                 if self._is_idle and not self._has_partial_head and self._holds_unread_bytes():
                     self._has_partial_head = True
                     self._reading.deadline = trio.current_time() + self._limits.header_timeout
+            for waiting in self._waiting:
+                waiting.cancel()
             if not self._is_finished:
                 await self._protocol.handle(RawData(b""))
         await self._protocol.handle(Closed())

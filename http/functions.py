@@ -92,7 +92,7 @@ class Functions:
             request_id=call.request_id,
             principal=principal,
         )
-        outcome = await _while_connected(receive, partial(self._node.serve, target, request))
+        outcome = await _while_connected(call, receive, partial(self._node.serve, target, request))
         if outcome.error is not None or outcome.cancelled:
             return reply_refusing(explain_failure(outcome, call.instance))
         return reply_with(outcome)
@@ -106,8 +106,21 @@ async def _decode(data: bytes, call: RouteCall) -> Any:
     return await trio.to_thread.run_sync(decode, abandon_on_cancel=True)
 
 
-async def _while_connected(receive: Receive, serve: Callable[[], Awaitable[Outcome]]) -> Outcome:
+async def _while_connected(call: RouteCall, receive: Receive, serve: Callable[[], Awaitable[Outcome]]) -> Outcome:
     """Return what `serve` returns, unless the client leaves first. Raises: ClientGone, and what `serve` raises."""
+    if call.waiting is None:
+        return await _serve_and_watch(receive, serve)
+    with trio.CancelScope() as scope:
+        call.waiting.add(scope)
+        try:
+            return await serve()
+        finally:
+            call.waiting.discard(scope)
+    raise ClientGone
+
+
+async def _serve_and_watch(receive: Receive, serve: Callable[[], Awaitable[Outcome]]) -> Outcome:
+    """Do the same where the connection tells of its end only to who asks: HTTP/2, whose streams end one by one."""
     outcome: Outcome | None = None
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 import trio
-from uuid_utils.compat import uuid7
+from uuid_utils import uuid7
 
 from picloud.errors import BodyTimeout, InvalidInput, PayloadTooLarge, RouteNotFound
 
@@ -29,7 +29,7 @@ class ClientGone(Exception):
 class RouteCall:
     """One request for `/fn/{app}/…`, before its body is read."""
 
-    __slots__ = ("_query_string", "_raw_path", "headers", "method", "request_id")
+    __slots__ = ("_query_string", "_raw_path", "headers", "method", "request_id", "waiting")
 
     def __init__(self, scope: Any) -> None:
         self.method: str = scope["method"]
@@ -43,6 +43,9 @@ class RouteCall:
                 value = f"{headers[name]}{'; ' if name == 'cookie' else ', '}{value}"
             headers[name] = value
         self.headers = headers
+        state = scope.get("state") or {}
+        self.waiting: set[trio.CancelScope] | None = None if scope["http_version"] == "2" else state.get("waiting")
+        """Scopes that the connection cancels when the client leaves, where it does that."""
         given = headers.get("x-request-id", "")
         self.request_id = given if _REQUEST_ID.match(given) else str(uuid7())
         """The caller's own where it is one, else a new one."""

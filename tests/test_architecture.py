@@ -37,6 +37,7 @@ MAY_READ_ENVIRONMENT = {
     "picloud/db/binaries.py",  # PATH: where programs are, not a setting
     "picloud/db/cluster.py",  # the environment of child processes
     "picloud/db/embedded.py",
+    "picloud/bench/data_plane.py",  # the environment of child processes
     "picloud/db/server_user.py",
     "picloud/cli/up.py",  # whether PICLOUD_HOME is set, to print commands that can be pasted
 }

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from picloud.bench.measure import Case, Result
 
-SUITES = ("queue", "actors", "engine")
+SUITES = ("queue", "actors", "engine", "http")
 
 
 @click.command("bench")
@@ -22,7 +22,11 @@ SUITES = ("queue", "actors", "engine")
 @click.option("--messages", type=click.IntRange(1, 10_000_000), default=20_000, show_default=True)
 @click.option("--children", type=click.IntRange(1, 1_000_000), default=10_000, show_default=True)
 @click.option(
-    "--seconds", type=click.FloatRange(0.1, 3600), default=10.0, show_default=True, help="How long to watch what idles."
+    "--seconds",
+    type=click.FloatRange(0.1, 3600),
+    default=10.0,
+    show_default=True,
+    help="How long to watch what idles, or to send requests.",
 )
 @click.option("--runs", type=click.IntRange(1, 100), default=3, show_default=True, help="Counted runs of each case.")
 @click.option("--warm-ups", type=click.IntRange(0, 100), default=1, show_default=True, help="Runs before those.")
@@ -54,7 +58,7 @@ def bench_command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure SUITE: `queue` or `actors` on a throw-away database with full durability, `engine` without a database.
+    """Measure SUITE: `queue`, `actors` or `http` on a throw-away database with full durability, `engine` without one.
 
     Each case runs to warm up, then --runs times in turn with the others; the median counts. Long ones
     (claim-backlog, claim-pinned-xmin, soak) run once, and only where --case names them.
@@ -119,6 +123,8 @@ def _run_on_database(plan: Plan, suite: str, dsn: str | None) -> tuple[str, list
         postgres = trio.run(_read_version, database)
         if suite == "actors":
             return postgres, trio.run(_run_actors, plan, database)
+        if suite == "http":
+            return postgres, trio.run(_run_http, plan, database)
         return postgres, trio.run(_run_queue, plan, database)
 
 
@@ -155,6 +161,13 @@ async def _run_queue(plan: Plan, dsn: str) -> list[Result]:
     options = QueueOptions(plan.messages, plan.seconds, tuple(check_names(plan.peers)), plan.ceiling, plan.plot)
     async with bench_node(dsn, Settings(home=Path.cwd(), log_level="error")) as node:
         return await plan.measure(queue_cases(node, dsn, options))
+
+
+async def _run_http(plan: Plan, dsn: str) -> list[Result]:
+    from picloud.bench.data_plane import http_cases, open_sites
+
+    async with open_sites(dsn) as (node, bare):
+        return await plan.measure(http_cases(node, bare, seconds=plan.seconds))
 
 
 def _table(results: list[Result]) -> object:

@@ -32,6 +32,8 @@ RATIOS = {
     "many-queues": {"cost"},
     "claim-backlog": {"growth"},
     "soak": {"memory", "table", "latency"},
+    "fn-noop": {"bare"},
+    "fn-p99": {"bare"},
 }
 ACTOR_CASES = ["start", "stop", "memory", "tree-snapshot", "restart", "mailbox"]
 IDLE_CASES = ["idle-consumers", "idle-consumers-memory", "idle-consumers-latency", "idle-consumers-tree"]
@@ -48,6 +50,7 @@ ENGINE_CASES = [
         ("queue", LONG_CASES, ("--messages", "10", *(part for name in LONG_CASES for part in ("--case", name)))),
         ("actors", ACTOR_CASES + IDLE_CASES, ("--children", "10")),
         ("engine", ENGINE_CASES, ()),
+        ("http", ["fn-noop", "fn-p99"], ()),
     ],
 )
 def test_every_case_of_a_suite_runs_and_reports_the_common_form(
