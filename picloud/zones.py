@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -16,6 +16,8 @@ from picloud.errors import InvalidInput
 DEFAULT_ZONE = "UTC"
 _DAY = timedelta(days=1)
 _SECOND = timedelta(seconds=1)
+_NOT_A_PLACE = {"localtime", "Factory"}
+"""The first is another zone on each machine, the second none."""
 LAST_YEAR = 9990
 """Python's dates end with 9999."""
 
@@ -39,7 +41,7 @@ def find_zone(name: object) -> ZoneInfo:
         raise InvalidInput(f"timezone: must be a name such as 'Europe/Berlin', not {name!r:.60}", pointer="/timezone")
     known = _names()
     if name not in known:
-        hint = suggest(name, known) or suggest(name.title(), known)
+        hint = _suggest_city(name, known) or suggest(name, known) or suggest(name.title(), known)
         raise InvalidInput(
             f"timezone: no time zone {name!r:.80}{hint}; write an IANA name such as 'Europe/Berlin' or 'UTC'",
             pointer="/timezone",
@@ -63,7 +65,13 @@ def list_spans(zone: ZoneInfo, since: datetime) -> Iterator[Span]:
 
 @functools.cache
 def _names() -> frozenset[str]:
-    return frozenset(zoneinfo.available_timezones())
+    return frozenset(zoneinfo.available_timezones() - _NOT_A_PLACE)
+
+
+def _suggest_city(name: str, known: Iterable[str]) -> str:
+    """Return " (did you mean 'Europe/Berlin'?)" for "berlin", which is not like the whole name."""
+    city = name.lower().replace(" ", "_").rpartition("/")[2]
+    return next((f" (did you mean '{one}'?)" for one in sorted(known) if one.lower().rpartition("/")[2] == city), "")
 
 
 @functools.lru_cache(maxsize=10_000)

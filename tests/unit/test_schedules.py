@@ -218,6 +218,9 @@ def test_bad_schedule_is_refused_with_its_field_and_what_to_write(text: str, say
     ("zone", "says"),
     [
         ("europe/berlin", "did you mean 'Europe/Berlin'"),
+        ("Berlin", "did you mean 'Europe/Berlin'"),
+        ("new york", "did you mean 'America/New_York'"),
+        ("localtime", "no time zone"),
         ("Europe/Berln", "did you mean 'Europe/Berlin'"),
         ("../../etc/passwd", "no time zone"),
         ("/etc/localtime", "no time zone"),
