@@ -8,6 +8,8 @@ from picloud.errors import KvError
 from picloud.types import Json, KvWrite
 
 MAX_KEY_BYTES = 512
+MAX_NUMBER = 2**63 - 1
+"""What `increment` may count to."""
 
 
 def check_key(key: object, what: str = "key") -> str:
@@ -45,9 +47,13 @@ def apply_write(value: str | None, write: KvWrite) -> str | None:
 
 
 def add_number(value: Json, amount: int | float) -> int | float:
-    """Return `value`, 0 where there is none, plus `amount`. Raises: KvError for what is no number."""
+    """Return `value`, 0 where there is none, plus `amount`. Raises: KvError for no number, or too large a sum."""
     if value is None:
         return amount
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise KvError(f"kv: increment needs a number, the key holds a {type(value).__name__}")
-    return value + amount
+    total = value + amount
+    if abs(total) > MAX_NUMBER:
+        # asked again at the commit: the key may hold another number by then, and infinity cannot be stored
+        raise KvError("kv: increment went past what a 64-bit integer can hold")
+    return total

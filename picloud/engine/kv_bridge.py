@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from picloud.engine.values import encode_value
 from picloud.errors import KvError, SecretError
-from picloud.key_values import add_number, check_key, check_prefix
+from picloud.key_values import MAX_NUMBER, add_number, check_key, check_prefix
 from picloud.sdk.kv import Entry
 from picloud.types import Json, KvEntry, KvWrite
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from picloud.engine.execution import Run
 
 MAX_LISTED = 1000
-MAX_NUMBER = 2**63 - 1
 
 
 class KvBridge:
@@ -55,8 +54,6 @@ class KvBridge:
             raise KvError("kv: increment needs a number that a 64-bit integer or a float can hold")
         text = self._read(checked).value
         total = add_number(None if text is None else json.loads(text), by)
-        if abs(total) > MAX_NUMBER:
-            raise KvError("kv: increment went past what a 64-bit integer can hold")
         self._write(KvWrite("increment", checked, amount=by))
         return total
 
