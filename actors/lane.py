@@ -133,6 +133,8 @@ class Lane(Generic[W, S]):
         self._to_settle: deque[Verdict[W]] = deque()
         self._to_give_up: deque[Verdict[W]] = deque()
         self._scan = scan
+        self._has_more = False
+        """The last claim brought all that it asked for: there is probably more."""
         self._scan_reset_at = trio.current_time()
         self._backoff = OutageBackoff(owner.health)
 
@@ -184,6 +186,7 @@ class Lane(Generic[W, S]):
         if verdict is not None:
             self._to_settle.popleft()
             self._owner.settled(verdict, pulled.acked)
+        self._has_more = 0 < len(pulled.messages) == limit
         if pulled.messages:
             self._scan.advance(pulled.messages)
             self._claimed.append(Batch(token, pulled.messages))
@@ -198,7 +201,7 @@ class Lane(Generic[W, S]):
         async with trio.open_nursery() as nursery:
             lease_scope = trio.CancelScope()
             nursery.start_soon(self._keep_leases, lease_scope)
-            if self.size.current > 1 and not self._claimed and not self._owner.stopping:
+            if self.size.current > 1 and self._has_more and not self._claimed and not self._owner.stopping:
                 nursery.start_soon(self._fetch)
             try:
                 ran = await self._handle(batch.items)

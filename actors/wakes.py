@@ -45,6 +45,8 @@ class QueueWakes:
         self._timers: list[tuple[float, QueueKey]] = []
         self._outgoing: set[QueueKey] = set()
         self._outgoing_changes: set[Changed] = set()
+        self.is_urgent = False
+        """Whether the other nodes must hear at once: there are messages that nobody here waits for."""
         self._watchers: dict[Changed, list[WakeMailbox]] = {}
         self.has_outgoing = WakeMailbox()
         self.timers_changed = WakeMailbox()
@@ -83,6 +85,7 @@ class QueueWakes:
         if not self._outgoing:
             self.has_outgoing.wake()
         self._outgoing.add(key)
+        self.is_urgent = self.is_urgent or key not in self._mailboxes
 
     def watch(self, *topics: Changed) -> WakeMailbox:
         """Return a mailbox that is woken when one of `topics` was changed, here or on another node."""
@@ -106,6 +109,7 @@ class QueueWakes:
         """Return what the other nodes must hear of, once: queues with messages, and what was changed."""
         outgoing, self._outgoing = self._outgoing, set()
         changes, self._outgoing_changes = self._outgoing_changes, set()
+        self.is_urgent = False
         return outgoing, changes
 
     def put_back(self, queues: set[QueueKey], changes: set[Changed]) -> None:

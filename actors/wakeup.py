@@ -151,8 +151,13 @@ class Wakeup:
                     backoff.ok()
                     while True:
                         await self.wakes.has_outgoing.wait()
-                        await trio.sleep(self.config.coalesce)
+                        # a queue that has a consumer here can wait: the other nodes only help
+                        is_urgent = self.wakes.is_urgent
+                        if not is_urgent:
+                            await trio.sleep(self.config.coalesce)
                         await self.tell_once(conn)
+                        if is_urgent:
+                            await trio.sleep(self.config.coalesce)
             except DatabaseUnavailable as error:
                 await backoff.wait(error)
 

@@ -271,3 +271,30 @@ async def test_a_thousand_executions_that_fail_at_random_points_leave_the_effect
 
 async def depths(conn: Connection, node: BenchNode, queue: str) -> list[QueueDepth]:
     return [depth for depth in await list_depths(conn, node.app.id) if depth.name == queue]
+
+
+HOLDS_THE_INTERPRETER = """\
+import time
+
+def handle(event, ctx):
+    end = time.monotonic() + 3.3
+    numbers = list(range(300000, 0, -1))
+    while time.monotonic() < end:
+        # one call of C code, some 10 ms: nothing else of the process runs meanwhile
+        numbers.index(1)
+    queue.enqueue("sink", event.attempt)
+"""
+
+
+async def test_handler_that_runs_for_three_visibility_timeouts_is_not_delivered_twice(
+    database: str, settings: Settings, pool: Pool
+) -> None:
+    async with bench_node(database, settings) as one, bench_node(database, settings) as two:
+        await one.bind("long", HOLDS_THE_INTERPRETER, "jobs", QueueTriggerSettings(visibility_timeout_secs=1))
+        await until(lambda: all("jobs" in consumers(node) for node in (one, two)))
+        await fill(one, "jobs", 1)
+        await until(lambda: sum(consumers(node)["jobs"]["details"]["processed"] for node in (one, two)) == 1)
+        assert sum(consumers(node)["jobs"]["details"]["leases_lost"] for node in (one, two)) == 0
+    async with pool.connection() as conn:
+        cur = await conn.execute("select payload from queue_messages where queue_name = 'sink'")
+        assert await cur.fetchall() == [(1,)]

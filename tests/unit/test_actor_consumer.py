@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 import trio
-from actor_probes import MemoryQueue, handle_all, make_consumer, outcome
+from actor_probes import MemoryQueue, handle_all, make_consumer, make_message, outcome
 from trio.testing import MockClock
 
 from picloud.actors.lane import Ran
@@ -228,6 +228,24 @@ async def test_idle_consumer_asks_only_when_it_is_woken(autojump_clock: MockCloc
         await trio.sleep(3600)
         assert asked <= 2
         assert 1 <= len(store.calls) - asked <= 2
+        consumer.drain()
+
+
+async def test_single_messages_of_a_fast_queue_cost_one_claim_and_one_settlement(autojump_clock: MockClock) -> None:
+    store, wake = MemoryQueue(*range(1000)), WakeMailbox()
+    consumer = make_consumer(store, handle_all, wake)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(consumer.run)
+        await trio.sleep(60)
+        assert (len(store.acked), consumer.details()["batch_size"]) == (1000, 25)
+        store.calls.clear()
+        for payload in range(10):
+            store.ready.append(make_message(payload))
+            wake.wake()
+            await trio.sleep(60)
+        assert len(store.acked) == 1010
+        # and now and then a look at what lies below the low-water marks
+        assert len(store.calls) <= 3 * 10
         consumer.drain()
 
 
