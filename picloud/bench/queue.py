@@ -13,6 +13,7 @@ from picloud.bench.claiming import FLOOD_QUEUE, claim_backlog, claim_pinned
 from picloud.bench.crowd import BUSY, Crowd
 from picloud.bench.draining import SENDERS, drain, enqueue
 from picloud.bench.feeding import CPU_5MS, ENQUEUE_ONE, NOOP, SLEEP_50MS
+from picloud.bench.invoking import invoke_async
 from picloud.bench.latency import fairness, idle_latency
 from picloud.bench.measure import Case, Figure, Run
 from picloud.bench.node import BenchNode
@@ -65,6 +66,7 @@ def _drains(node: BenchNode, dsn: str, options: QueueOptions) -> list[Case]:
         Case("drain-enqueue-one", "msg/s", one, params),
         Case("drain-cpu-5ms", "msg/s", busy, {"messages": slow}),
         Case("drain-sleep-50ms", "msg/s", asleep, {"messages": sleeping, "concurrency": SLEEPERS}),
+        Case("invoke-async", "rows/s", partial(invoke_async, node, count), params),
     ]
 
 

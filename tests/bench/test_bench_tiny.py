@@ -14,8 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 from node_process import run_cli
 
 QUEUE_CASES = [
-    "drain-noop", "drain-enqueue-one", "drain-cpu-5ms", "drain-sleep-50ms", "enqueue-single", "enqueue-batch",
-    "enqueue-http-single", "enqueue-http-bulk", "latency-idle", "latency-idle-other-node", "fairness", "many-queues",
+    "drain-noop", "drain-enqueue-one", "drain-cpu-5ms", "drain-sleep-50ms", "invoke-async", "enqueue-single",
+    "enqueue-batch", "enqueue-http-single", "enqueue-http-bulk", "latency-idle", "latency-idle-other-node", "fairness",
+    "many-queues",
 ]  # fmt: skip
 LONG_CASES = ["claim-backlog", "claim-pinned-xmin", "soak"]
 COMMON = {"case", "value", "min", "max", "unit", "runs", "ratios", "params"}
