@@ -10,6 +10,7 @@ from quart import Blueprint, Response
 
 from picloud.db.apps import get_app
 from picloud.db.dead_letter_triggers import insert_dead_letter_trigger, list_dead_letter_triggers
+from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.http.bodies import RequestBody, Text, Time, View
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
@@ -20,16 +21,21 @@ from picloud.types import BackoffShape
 blueprint = Blueprint("dead_letter_triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers/dead_letter")
 
 
-class NewDeadLetterTriggerBody(RequestBody):
-    """A script that is to hear of new dead letters; what is left out of `source` and `queue_name` lets any through."""
+class DeadLetterSettingsBody(RequestBody):
+    """A script that is to hear of new dead letters, and how it is retried."""
 
     script: Text
-    source: Literal["queue", "invoke", "cron"] | None = None
-    queue_name: Text | None = None
+    source: Literal["queue", "invoke", "cron", "email"] | None = None
     enabled: bool = True
     retry_max_attempts: int = Field(default=3, ge=1, le=100)
     retry_backoff: BackoffShape = "exponential"
     retry_base_ms: int = Field(default=1000, ge=1, le=3_600_000)
+
+
+class NewDeadLetterTriggerBody(DeadLetterSettingsBody):
+    """The same; what is left out of `source` and `queue_name` lets any through."""
+
+    queue_name: Text | None = None
 
 
 class DeadLetterTriggerView(View):
@@ -64,6 +70,5 @@ async def create(app: str) -> Response:
     body = await read_model(NewDeadLetterTriggerBody)
     async with node().pool.connection() as conn:
         owner = await get_app(conn, app)
-        values = body.model_dump(exclude={"script"})
-        trigger = await insert_dead_letter_trigger(conn, owner.id, body.script, **values)
+        trigger = await insert_dead_letter_trigger(conn, owner.id, DeadLetterTriggerSpec(**body.model_dump()))
     return respond_created(DeadLetterTriggerView.of(trigger))

@@ -11,8 +11,10 @@ from quart import Blueprint, Response
 
 from picloud.cron_spec import CronTriggerSpec
 from picloud.db.deployment import Action, DeploymentDiff, Kind, apply_deployment
+from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.http.bodies import RequestBody, Text, View
 from picloud.http.cron_triggers import CronSettingsBody
+from picloud.http.dead_letter_triggers import DeadLetterSettingsBody
 from picloud.http.node import node
 from picloud.http.queues import RulesBody
 from picloud.http.requests import read_model
@@ -56,10 +58,18 @@ class DeployedQueueBody(RulesBody):
     name: Text
 
 
+class DeployedDeadLetterBody(DeadLetterSettingsBody):
+    """A script that hears of new dead letters."""
+
+    queue: Text | None = None
+
+
 class DeployedTriggersBody(RequestBody):
     """All triggers of an app, by kind."""
 
     cron: list[DeployedCronBody] = Field(default_factory=list, max_length=10_000)
+
+    dead_letter: list[DeployedDeadLetterBody] = Field(default_factory=list, max_length=10_000)
 
     http: list[DeployedRouteBody] = Field(default_factory=list, max_length=10_000)
 
@@ -143,6 +153,10 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
         CronTriggerSpec(queue_name=cron.queue, **cron.model_dump(exclude={"queue"})) for cron in body.triggers.cron
     ]
     queues = [QueueSpec(queue.name, queue.model_dump(exclude_unset=True, exclude={"name"})) for queue in body.queues]
+    dead_letters = [
+        DeadLetterTriggerSpec(queue_name=trigger.queue, **trigger.model_dump(exclude={"queue"}))
+        for trigger in body.triggers.dead_letter
+    ]
     return Manifest(
         app,
         body.scripts,
@@ -153,4 +167,5 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
         record_executions=body.record_executions,
         record_sample_rate=body.record_sample_rate,
         queues=tuple(queues),
+        dead_letter_triggers=tuple(dead_letters),
     )

@@ -12,8 +12,10 @@ from typing import Any, get_args
 from picloud.backoff import SHAPES
 from picloud.config import suggest
 from picloud.cron_spec import CronTriggerSpec
+from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import InvalidInput, InvalidManifest, InvalidName, ScriptInvalid, ScriptsInvalid
 from picloud.manifest_cron import check_crons, read_crons
+from picloud.manifest_dead_letters import check_dead_letters, read_dead_letters
 from picloud.manifest_faults import check_keys as _check_keys
 from picloud.manifest_faults import check_script as _check_script
 from picloud.manifest_faults import fail as _fail
@@ -86,6 +88,7 @@ class Manifest:
     record_sample_rate: float | None = None
     queues: tuple[QueueSpec, ...] = ()
     """Settings of queues; one that is not here keeps what it has."""
+    dead_letter_triggers: tuple[DeadLetterTriggerSpec, ...] = ()
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -121,6 +124,7 @@ def check_manifest(manifest: Manifest) -> None:
         seen[trigger.queue] = at
     _check_routes(manifest)
     check_crons(manifest.cron_triggers, manifest.scripts)
+    check_dead_letters(manifest.dead_letter_triggers, manifest.scripts)
     _check_recording(manifest)
     check_queues(manifest.queues)
     for at, host in enumerate(manifest.http_hosts):
@@ -164,7 +168,7 @@ def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
     if "name" not in app:
         _fail("app.name", 'missing: write [app] and name = "my-app"')
     triggers = _table(document, "triggers", "triggers")
-    _check_keys(triggers, ("queue", "http", "cron"), "triggers.")
+    _check_keys(triggers, ("queue", "http", "cron", "dead_letter"), "triggers.")
     queue_triggers = tuple(_read_triggers(triggers.get("queue", [])))
     http_triggers = tuple(_read_routes(triggers.get("http", [])))
     crons = tuple(read_crons(triggers.get("cron", [])))
@@ -184,6 +188,7 @@ def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
         app.get("record_executions"),
         app.get("record_sample_rate"),
         queues,
+        tuple(read_dead_letters(triggers.get("dead_letter", []))),
     )
     check_manifest(manifest)
     return manifest

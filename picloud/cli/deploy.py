@@ -57,12 +57,17 @@ def _request(manifest: Manifest, dry_run: bool) -> dict[str, Any]:
     for cron in manifest.cron_triggers:
         values = asdict(cron)
         crons.append({"queue": values.pop("queue_name"), **values})
+    dead_letters = []
+    for trigger in manifest.dead_letter_triggers:
+        values = asdict(trigger)
+        dead_letters.append({"queue": values.pop("queue_name"), **values})
     return {
         "scripts": dict(manifest.scripts),
         "triggers": {
             "queue": triggers,
             "http": routes,
             "cron": crons,
+            "dead_letter": dead_letters,
         },
         "queues": [{"name": queue.name, **queue.settings} for queue in manifest.queues],
         "http_hosts": list(manifest.http_hosts),

@@ -42,6 +42,14 @@ _CRON_COLUMNS = (
     Column("ID", "id", spare=4),
 )
 
+_DEAD_LETTER_COLUMNS = (
+    Column("DEAD LETTERS OF", "of", style="bold", least=10),
+    Column("SCRIPT", "script", least=10),
+    Column("ENABLED", "enabled", spare=1),
+    Column("RETRY", "retry", spare=2),
+    Column("ID", "id", spare=4),
+)
+
 
 @click.command("apps", short_help="List apps.")
 @node_options
@@ -82,6 +90,7 @@ def triggers_command(app: str, node: NodeAddress, as_json: bool) -> None:
         ("", _QUEUE_COLUMNS, _trigger_row),
         ("http", _ROUTE_COLUMNS, _route_row),
         ("cron", _CRON_COLUMNS, _cron_row),
+        ("dead_letter", _DEAD_LETTER_COLUMNS, _dead_letter_row),
     )
     with node.connect() as client:
         found = [list(client.items(path("apps", app, "triggers", *kind.split()))) for kind, _, _ in kinds]
@@ -132,13 +141,28 @@ def _script_row(script: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _trigger_row(trigger: Mapping[str, Any]) -> dict[str, str]:
+def _dead_letter_row(trigger: Mapping[str, Any]) -> dict[str, str]:
+    queue = trigger["queue_name"]
+    return {
+        "of": trigger["source"] or "any source" if queue is None else f"queue {queue}",
+        "script": trigger["script"],
+        "enabled": "yes" if trigger["enabled"] else "no",
+        "retry": _show_retry(trigger),
+        "id": trigger["id"],
+    }
+
+
+def _show_retry(trigger: Mapping[str, Any]) -> str:
     attempts, shape, base = (trigger[f"retry_{name}"] for name in ("max_attempts", "backoff", "base_ms"))
+    return f"{attempts} × {shape} {base} ms"
+
+
+def _trigger_row(trigger: Mapping[str, Any]) -> dict[str, str]:
     return {
         "queue": trigger["queue_name"],
         "script": trigger["script"],
         "enabled": "yes" if trigger["enabled"] else "no",
-        "retry": f"{attempts} × {shape} {base} ms",
+        "retry": _show_retry(trigger),
         "timeout": f"{trigger['visibility_timeout_secs']} s",
         "fired": _show_fired(trigger),
         "id": trigger["id"],

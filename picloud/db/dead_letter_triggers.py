@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
-from psycopg import errors
 from psycopg.rows import class_row
 from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
 from picloud.db.scripts import get_script
 from picloud.db.sqlfile import load
-from picloud.db.triggers import explain_range
+from picloud.dead_letter_spec import DeadLetterTriggerSpec, check_dead_letter_spec
 from picloud.errors import TriggerNotFound
-from picloud.names import check_queue_name
 from picloud.types import AppId, BackoffShape, TriggerId
 
 _sql = load("triggers")
@@ -23,7 +21,7 @@ _sql = load("triggers")
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterTrigger:
-    """Runs a script for every new dead letter of an app that `source` and `queue_name` let through; None: any."""
+    """A stored trigger."""
 
     id: TriggerId
     app_id: AppId
@@ -37,47 +35,42 @@ class DeadLetterTrigger:
     created_at: datetime
     updated_at: datetime
 
+    @property
+    def spec(self) -> DeadLetterTriggerSpec:
+        """What it is to be."""
+        values = {
+            field.name: getattr(self, field.name) for field in fields(DeadLetterTriggerSpec) if field.name != "script"
+        }
+        return DeadLetterTriggerSpec(self.script_name, **values)
 
-async def insert_dead_letter_trigger(
-    conn: Connection,
-    app_id: AppId,
-    script_name: str,
-    *,
-    source: str | None = None,
-    queue_name: str | None = None,
-    enabled: bool = True,
-    retry_max_attempts: int = 3,
-    retry_backoff: BackoffShape = "exponential",
-    retry_base_ms: int = 1000,
-) -> DeadLetterTrigger:
+
+async def insert_dead_letter_trigger(conn: Connection, app_id: AppId, spec: DeadLetterTriggerSpec) -> DeadLetterTrigger:
     """Let a script hear of new dead letters.
 
     Raises: ScriptNotFound, InvalidName, InvalidInput for a value out of range.
     """
-    if queue_name is not None:
-        check_queue_name(queue_name)
+    check_dead_letter_spec(spec)
+    script = await get_script(conn, app_id, spec.script)
     trigger_id = TriggerId(uuid7())
-    script = await get_script(conn, app_id, script_name)
-    values = {
-        "id": trigger_id,
-        "app_id": app_id,
-        "script_id": script.id,
-        "source": source,
-        "queue_name": queue_name,
-        "enabled": enabled,
-        "retry_max_attempts": retry_max_attempts,
-        "retry_backoff": retry_backoff,
-        "retry_base_ms": retry_base_ms,
-    }
-    try:
-        await conn.execute(_sql.insert_dead_letter_trigger, values)
-    except errors.CheckViolation as error:
-        raise explain_range(error) from error
+    values = {**asdict(spec), "id": trigger_id, "app_id": app_id, "script_id": script.id}
+    await conn.execute(_sql.insert_dead_letter_trigger, values)
+    return await get_dead_letter_trigger(conn, app_id, trigger_id)
+
+
+async def update_dead_letter_trigger(
+    conn: Connection, app_id: AppId, trigger_id: TriggerId, spec: DeadLetterTriggerSpec
+) -> DeadLetterTrigger:
+    """Change whether a trigger is enabled and how it is retried; its script and what it hears of stay.
+
+    Raises: TriggerNotFound, InvalidInput for a value out of range.
+    """
+    check_dead_letter_spec(spec)
+    await conn.execute(_sql.update_dead_letter_trigger, {**asdict(spec), "id": trigger_id, "app_id": app_id})
     return await get_dead_letter_trigger(conn, app_id, trigger_id)
 
 
 async def list_dead_letter_triggers(
-    conn: Connection, app_id: AppId, *, after: UUID | None = None, limit: int = 50
+    conn: Connection, app_id: AppId, *, after: UUID | None = None, limit: int | None = None
 ) -> list[DeadLetterTrigger]:
     """Return an app's dead-letter triggers in the order they were made."""
     return await _select(conn, app_id, after=after, limit=limit)
@@ -91,7 +84,12 @@ async def get_dead_letter_trigger(conn: Connection, app_id: AppId, trigger_id: T
 
 
 async def _select(
-    conn: Connection, app_id: AppId, *, after: UUID | None = None, trigger_id: TriggerId | None = None, limit: int
+    conn: Connection,
+    app_id: AppId,
+    *,
+    after: UUID | None = None,
+    trigger_id: TriggerId | None = None,
+    limit: int | None,
 ) -> list[DeadLetterTrigger]:
     async with conn.cursor(row_factory=class_row(DeadLetterTrigger)) as cur:
         await cur.execute(

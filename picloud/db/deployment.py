@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from psycopg.rows import class_row
 from uuid_utils.compat import uuid7
@@ -13,6 +13,12 @@ from picloud.cron_spec import CronTriggerSpec
 from picloud.db.apps import get_app, get_http_hosts, set_http_hosts, update_app
 from picloud.db.connection import Connection
 from picloud.db.cron import CronTrigger, insert_cron_trigger, list_cron_triggers, update_cron_trigger
+from picloud.db.dead_letter_triggers import (
+    DeadLetterTrigger,
+    insert_dead_letter_trigger,
+    list_dead_letter_triggers,
+    update_dead_letter_trigger,
+)
 from picloud.db.http_triggers import (
     HttpTrigger,
     insert_http_trigger,
@@ -31,12 +37,18 @@ from picloud.db.triggers import (
     list_queue_triggers,
     update_queue_trigger,
 )
+from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import AppNotFound
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest
 from picloud.manifest_queues import QueueSpec
 from picloud.types import App, Json, QueueRules, QueueTrigger, RecordPolicy, ScriptId, TriggerId
 
 _sql = load("deployment")
+
+Spec = TypeVar("Spec", CronTriggerSpec, DeadLetterTriggerSpec)
+T = TypeVar("T", CronTrigger, DeadLetterTrigger)
+_CRON_KEY = frozenset({"schedule", "timezone", "script", "queue_name"})
+_DEAD_LETTER_KEY = frozenset({"script", "source", "queue_name"})
 
 Action = Literal["create", "update", "delete", "unchanged"]
 Kind = Literal["app", "script", "trigger", "queue"]
@@ -53,7 +65,10 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentEntry:
-    """What happens to one thing of the app. A trigger is named by its queue, method and path, or schedule."""
+    """What happens to one thing of the app.
+
+    A trigger is named by its queue, its method and path, its schedule, or the dead letters it hears of.
+    """
 
     action: Action
     kind: Kind
@@ -157,10 +172,12 @@ class _Stored:
     recording: RecordPolicy = field(default_factory=RecordPolicy)
     rules: Mapping[str, QueueRules] = field(default_factory=dict)
     """Of the manifest's queues."""
+    dead_letters: Mapping[str, DeadLetterTrigger] = field(default_factory=dict)
 
     def find_trigger(self, name: str) -> TriggerId:
         """Return the id of the trigger of that name."""
-        return (self.queues.get(name) or self.routes.get(name) or self.crons[name]).id
+        found = self.queues.get(name) or self.routes.get(name) or self.crons.get(name) or self.dead_letters[name]
+        return found.id
 
 
 async def _read_stored(conn: Connection, app: App | None, manifest: Manifest) -> _Stored:
@@ -171,19 +188,20 @@ async def _read_stored(conn: Connection, app: App | None, manifest: Manifest) ->
         {trigger.queue_name: trigger for trigger in await list_queue_triggers(conn, app_id=app.id)},
         {f"{trigger.method} {trigger.path}": trigger for trigger in await list_http_triggers(conn, app.id)},
         tuple(await get_http_hosts(conn, app.id)),
-        await _read_crons(conn, app),
+        _name_all(await list_cron_triggers(conn, app.id)),
         RecordPolicy(app.record_executions, app.record_sample_rate),
         await list_rules(conn, app.id, [spec.name for spec in manifest.queues]),
+        _name_all(await list_dead_letter_triggers(conn, app.id)),
     )
 
 
-async def _read_crons(conn: Connection, app: App) -> dict[str, CronTrigger]:
-    crons: dict[str, CronTrigger] = {}
-    for trigger in await list_cron_triggers(conn, app.id):
+def _name_all(triggers: Sequence[T]) -> dict[str, T]:
+    named: dict[str, T] = {}
+    for trigger in triggers:
         name = trigger.spec.name
         # the API lets two be alike, a manifest does not: all but the first are not in it
-        crons[name if name not in crons else f"{name} ({trigger.id})"] = trigger
-    return crons
+        named[name if name not in named else f"{name} ({trigger.id})"] = trigger
+    return named
 
 
 def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[DeploymentEntry]:
@@ -194,7 +212,13 @@ def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[Deployment
     queues = {spec.queue for spec in manifest.queue_triggers}
     routes = {spec.name for spec in manifest.http_triggers}
     crons = {spec.name for spec in manifest.cron_triggers}
-    gone = (stored.queues.keys() - queues, stored.routes.keys() - routes, stored.crons.keys() - crons)
+    dead_letters = {spec.name for spec in manifest.dead_letter_triggers}
+    gone = (
+        stored.queues.keys() - queues,
+        stored.routes.keys() - routes,
+        stored.crons.keys() - crons,
+        stored.dead_letters.keys() - dead_letters,
+    )
     for name in [name for names in gone for name in sorted(names)]:
         yield DeploymentEntry("delete", "trigger", name)
     for queue in manifest.queue_triggers:
@@ -202,7 +226,10 @@ def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[Deployment
     for route in manifest.http_triggers:
         yield _plan_route(route, stored.routes.get(route.name))
     for cron in manifest.cron_triggers:
-        yield _plan_cron(cron, stored.crons.get(cron.name))
+        yield _plan_spec(cron, CronTriggerSpec(cron.schedule), stored.crons.get(cron.name), _CRON_KEY)
+    for dead_letter in manifest.dead_letter_triggers:
+        default = DeadLetterTriggerSpec(dead_letter.script)
+        yield _plan_spec(dead_letter, default, stored.dead_letters.get(dead_letter.name), _DEAD_LETTER_KEY)
     for spec in manifest.queues:
         yield _plan_queue(spec, stored.rules.get(spec.name))
     for name in sorted(stored.scripts.keys() - manifest.scripts.keys()):
@@ -247,10 +274,12 @@ def _plan_queue(spec: QueueSpec, stored: QueueRules | None) -> DeploymentEntry:
     return DeploymentEntry(action, "queue", spec.name, changes)
 
 
-def _plan_cron(spec: CronTriggerSpec, stored: CronTrigger | None) -> DeploymentEntry:
-    # what is told apart by its schedule and target has these from the start
-    shown = [field.name for field in fields(spec) if field.name not in ("schedule", "timezone", "script", "queue_name")]
-    old = CronTriggerSpec(spec.schedule) if stored is None else stored.spec
+def _plan_spec(
+    spec: Spec, default: Spec, stored: CronTrigger | DeadLetterTrigger | None, key: frozenset[str]
+) -> DeploymentEntry:
+    # what triggers are told apart by, they have from the start
+    shown = [field.name for field in fields(spec) if field.name not in key]
+    old = default if stored is None else stored.spec
     changes = tuple(
         FieldChange(name, None if stored is None else getattr(old, name), getattr(spec, name))
         for name in shown
@@ -296,6 +325,7 @@ async def _apply(
     routes = {spec.name: spec for spec in manifest.http_triggers}
     crons = {spec.name: spec for spec in manifest.cron_triggers}
     rules = {spec.name: spec.rules for spec in manifest.queues}
+    dead_letters = {spec.name: spec for spec in manifest.dead_letter_triggers}
     for entry in entries:
         name = entry.name
         match entry.kind, entry.action:
@@ -320,6 +350,8 @@ async def _apply(
                 await _apply_queue(conn, app, action, queues[name], stored.queues.get(name), ids)
             case "trigger", action if name in crons:
                 await _apply_cron(conn, app, action, crons[name], stored.crons.get(name))
+            case "trigger", action if name in dead_letters:
+                await _apply_dead_letter(conn, app, action, dead_letters[name], stored.dead_letters.get(name))
             case "trigger", action:
                 await _apply_route(conn, app, action, routes[name], stored.routes.get(name), ids)
 
@@ -345,6 +377,15 @@ async def _apply_cron(
         await insert_cron_trigger(conn, app.id, spec)
     elif action == "update":
         await update_cron_trigger(conn, app.id, stored.id, spec)
+
+
+async def _apply_dead_letter(
+    conn: Connection, app: App, action: Action, spec: DeadLetterTriggerSpec, stored: DeadLetterTrigger | None
+) -> None:
+    if stored is None:
+        await insert_dead_letter_trigger(conn, app.id, spec)
+    elif action == "update":
+        await update_dead_letter_trigger(conn, app.id, stored.id, spec)
 
 
 async def _apply_route(

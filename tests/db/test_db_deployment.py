@@ -12,10 +12,12 @@ from picloud.cron_spec import CronTriggerSpec
 from picloud.db.apps import delete_app, get_app
 from picloud.db.connection import Connection, connect
 from picloud.db.cron import insert_cron_trigger, list_cron_triggers
+from picloud.db.dead_letter_triggers import insert_dead_letter_trigger, list_dead_letter_triggers
 from picloud.db.deployment import DeploymentDiff, DeploymentEntry, FieldChange, apply_deployment
 from picloud.db.queue_rules import get_rules
 from picloud.db.scripts import get_script, list_scripts
 from picloud.db.triggers import QueueTriggerSettings, insert_queue_trigger, list_queue_triggers
+from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import AppNotFound, InvalidInput, InvalidManifest, ScriptInUse
 from picloud.manifest import Manifest, QueueTriggerSpec
 from picloud.manifest_queues import QueueSpec
@@ -279,6 +281,35 @@ async def test_schedules_are_made_changed_and_deleted_and_keep_what_is_due_other
     assert second == before[1]
     await apply_deployment(conn, with_crons())
     assert await list_cron_triggers(conn, app.id) == []
+
+
+async def test_dead_letter_triggers_are_made_changed_and_deleted(conn: Connection) -> None:
+    def hears(*triggers: DeadLetterTriggerSpec) -> Manifest:
+        return Manifest("shop", {"triage": HANDLER}, dead_letter_triggers=triggers)
+
+    every = DeadLetterTriggerSpec("triage")
+    some = DeadLetterTriggerSpec("triage", queue_name="jobs", retry_max_attempts=1)
+    diff = await apply_deployment(conn, hears(every, some))
+    assert actions(diff)[2:] == [
+        ("create", "trigger", "dead letters of any source → triage"),
+        ("create", "trigger", "dead letters of queue jobs → triage"),
+    ]
+    assert diff.entries[3].changes == (FieldChange("retry_max_attempts", None, 1),)
+    app = await get_app(conn, "shop")
+    before = await list_dead_letter_triggers(conn, app.id)
+    assert [trigger.spec for trigger in before] == [every, some]
+    assert not (await apply_deployment(conn, hears(every, some))).changed
+    assert await list_dead_letter_triggers(conn, app.id) == before
+
+    # what the API made alike, or besides, goes
+    await insert_dead_letter_trigger(conn, app.id, every)
+    await insert_dead_letter_trigger(conn, app.id, DeadLetterTriggerSpec("triage", source="cron"))
+    changed = replace(some, enabled=False, retry_backoff="linear")
+    diff = await apply_deployment(conn, hears(every, changed))
+    assert [action for action, _, _ in actions(diff) if action != "unchanged"] == ["delete", "delete", "update"]
+    assert [t.spec for t in await list_dead_letter_triggers(conn, app.id)] == [every, changed]
+    await apply_deployment(conn, hears())
+    assert await list_dead_letter_triggers(conn, app.id) == []
 
 
 async def test_what_is_recorded_follows_the_manifest_and_stays_where_it_says_nothing(conn: Connection) -> None:

@@ -14,6 +14,7 @@ from picloud.db.dead_letters import Replay, list_dead_letters, replay_dead_lette
 from picloud.db.messages import dead_letter_messages, reclaim_messages
 from picloud.db.outbox import bury_deliveries, reclaim_deliveries
 from picloud.db.scripts import put_script
+from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import AlreadyReplayed, Conflict
 
 
@@ -27,16 +28,18 @@ async def bury(queue: Queue, *payloads: object) -> None:
 async def queue_with_trigger(conn: Connection, **wanted: str) -> Queue:
     queue = await new_queue(conn)
     await put_script(conn, queue.app.id, "mourn", "def handle(event, ctx): pass")
-    await insert_dead_letter_trigger(conn, queue.app.id, "mourn", **wanted)
+    await insert_dead_letter_trigger(conn, queue.app.id, DeadLetterTriggerSpec("mourn", **wanted))
     return queue
 
 
 async def test_new_dead_letter_becomes_one_delivery_per_trigger_that_wants_it(conn: Connection) -> None:
     queue = await queue_with_trigger(conn)
-    await insert_dead_letter_trigger(conn, queue.app.id, "mourn", queue_name="jobs", source="queue")
-    await insert_dead_letter_trigger(conn, queue.app.id, "mourn", queue_name="other")
-    await insert_dead_letter_trigger(conn, queue.app.id, "mourn", source="cron")
-    await insert_dead_letter_trigger(conn, queue.app.id, "mourn", enabled=False)
+    await insert_dead_letter_trigger(
+        conn, queue.app.id, DeadLetterTriggerSpec("mourn", queue_name="jobs", source="queue")
+    )
+    await insert_dead_letter_trigger(conn, queue.app.id, DeadLetterTriggerSpec("mourn", queue_name="other"))
+    await insert_dead_letter_trigger(conn, queue.app.id, DeadLetterTriggerSpec("mourn", source="cron"))
+    await insert_dead_letter_trigger(conn, queue.app.id, DeadLetterTriggerSpec("mourn", enabled=False))
     await bury(queue, {"n": 1})
     deliveries = (await Outbox(conn).pull()).deliveries
     assert len(deliveries) == 2
@@ -84,7 +87,7 @@ async def test_dead_letter_handler_whose_node_died_does_not_fan_out_either(conn:
 @pytest.mark.parametrize("source", ["invoke", "cron", "email"])
 async def test_failed_rows_of_every_other_kind_fan_out(conn: Connection, source: str) -> None:
     outbox, queue = Outbox(conn), await queue_with_trigger(conn, source=source)
-    await insert_dead_letter_trigger(conn, queue.app.id, "mourn", source="queue")
+    await insert_dead_letter_trigger(conn, queue.app.id, DeadLetterTriggerSpec("mourn", source="queue"))
     await outbox.invoke(queue.app.id, 2, depth=4)
     await conn.execute("update outbox set source_kind = %s", (source,))
     batch = await outbox.pull()

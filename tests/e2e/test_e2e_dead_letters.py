@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,23 @@ name = "grave"
 queue = "jobs"
 script = "work"
 retry_max_attempts = 1
+
+[[triggers.queue]]
+queue = "other"
+script = "work"
+retry_max_attempts = 1
+
+[[triggers.dead_letter]]
+script = "mourn"
+queue = "jobs"
+
+[[triggers.dead_letter]]
+script = "fail"
+retry_max_attempts = 1
+
+[[triggers.dead_letter]]
+script = "never"
+source = "cron"
 """
 SCRIPTS = {
     "work.py": 'def handle(event, ctx):\n    raise ValueError(f"no {event.payload}")\n',
@@ -25,7 +43,9 @@ SCRIPTS = {
         '"depth": ctx.trigger_depth})\n'
     ),
     "fail.py": 'def handle(event, ctx):\n    raise RuntimeError("not again")\n',
+    "never.py": 'def handle(event, ctx):\n    queue.enqueue("heard", "what for?")\n',
 }
+MESSAGES = 50
 
 
 def test_dead_letter_handlers_hear_of_each_new_dead_letter_once(reachable_dir: Path) -> None:
@@ -36,30 +56,25 @@ def test_dead_letter_handlers_hear_of_each_new_dead_letter_once(reachable_dir: P
         (app / name).write_text(source)
     home = reachable_dir / "home"
     with NodeProcess(home, str(app)) as node:
-        bind(node, script="mourn", queue_name="jobs")
-        bind(node, script="fail", retry_max_attempts=1)
-        assert run_cli("send", "grave", "jobs", "1", home=home).returncode == 0
-        wait_until(lambda: node.queues("grave").get("heard", {}).get("ready") == 1, 30, lambda: node.queues("grave"))
-        wait_until(lambda: len(dead(node)) == 2, 30, lambda: dead(node))
-        (heard,) = node.messages("grave", "heard")
-        assert heard["payload"] == {"payload": 1, "error": "no 1", "depth": 1}
-        sources = sorted(letter["source"] for letter in dead(node))
-        assert sources == ["dead_letter", "queue"]
-        (own,) = [letter for letter in dead(node) if letter["source"] == "dead_letter"]
-        assert own["error"]["message"] == "not again"
-        assert own["event"]["original"]["payload"] == 1
+        (reachable_dir / "jobs.jsonl").write_text("\n".join(map(str, range(MESSAGES))))
+        assert run_cli("send", "grave", "jobs", f"@{reachable_dir / 'jobs.jsonl'}", home=home).returncode == 0
+        assert run_cli("send", "grave", "other", "99", home=home).returncode == 0
+        # each of them dies, and so does the handler of each that fails
+        expected = {"queue": MESSAGES + 1, "dead_letter": MESSAGES + 1}
+        wait_until(lambda: Counter(letter["source"] for letter in dead(node)) == expected, 60, lambda: dead(node))
+        wait_until(lambda: node.queues("grave")["heard"]["ready"] >= MESSAGES, 30, lambda: node.queues("grave"))
+        heard = [message["payload"] for message in node.messages("grave", "heard")]
+        assert sorted(one["payload"] for one in heard) == list(range(MESSAGES))
+        assert {(one["error"], one["depth"]) for one in heard} == {(f"no {n}", 1) for n in range(MESSAGES)}
+        own = [letter for letter in dead(node) if letter["source"] == "dead_letter"]
+        assert {letter["error"]["message"] for letter in own} == {"not again"}
+        assert sorted(letter["event"]["original"]["payload"] for letter in own) == [*range(MESSAGES), 99]
         assert node.stop() == 0
         assert len(list_outbox(node)) == 0
 
 
-def bind(node: NodeProcess, **body: Any) -> None:
-    with node.client() as client:
-        response = client.post("/api/v1/apps/grave/triggers/dead_letter", json=body)
-    assert response.status_code == 201, response.text
-
-
 def dead(node: NodeProcess) -> list[dict[str, Any]]:
-    return list(node.get("/apps/grave/dead_letters")["items"])
+    return list(node.get("/apps/grave/dead_letters", limit=1000)["items"])
 
 
 def list_outbox(node: NodeProcess) -> list[Any]:

@@ -104,6 +104,7 @@ def test_apps_scripts_and_triggers(node: ScriptedNode) -> None:
     assert run(node, "apps").out.splitlines()[1].startswith("shop  ")
     assert run(node, "scripts", "shop").out.splitlines()[1].split()[:2] == ["triage", "3"]
     node.answers["GET /apps/shop/triggers/cron"] = listing()
+    node.answers["GET /apps/shop/triggers/dead_letter"] = listing()
     row = run(node, "triggers", "shop").out.splitlines()[1]
     assert row.split() == ["orders", "triage", "yes", *["3", "×", "linear", "200", "ms", "30", "s", "never", "77"]]
     rules = {"auth": "signature", "secrets": ["key"], "signature": "github", "cors": {"origins": ["*"]}}
@@ -124,6 +125,7 @@ def test_triggers_show_when_schedules_fire_next(node: ScriptedNode) -> None:
     node.answers["GET /apps/shop/triggers"] = listing()
     node.answers["GET /apps/shop/triggers/http"] = listing()
     node.answers["GET /apps/shop/triggers/cron"] = listing(runs, sends)
+    node.answers["GET /apps/shop/triggers/dead_letter"] = listing()
     header, *rows = run(node, "triggers", "shop").out.splitlines()
     assert header.split() == ["SCHEDULE", "ZONE", "RUNS", "NEXT", "IN", "CATCH-UP", "FIRED", "ID"]
     assert "0 2 * * *  Europe/Berlin  report      Mon 2199-07-01 02:00 CEST" in rows[0]
@@ -132,6 +134,18 @@ def test_triggers_show_when_schedules_fire_next(node: ScriptedNode) -> None:
     assert json.loads(run(node, "triggers", "shop", "--json").out) == {"items": [runs, sends]}
     node.answers["GET /apps/shop/triggers/cron"] = listing()
     assert run(node, "triggers", "shop").out == "no triggers in this app\n"
+
+
+def test_triggers_show_which_dead_letters_a_script_hears_of(node: ScriptedNode) -> None:
+    retry = {"retry_max_attempts": 3, "retry_backoff": "linear", "retry_base_ms": 200}
+    every = {"id": "78", "kind": "dead_letter", "source": None, "queue_name": None, "script": "mourn", "enabled": True}
+    some = {**every, "id": "79", "source": "queue", "queue_name": "jobs"}
+    for kind in ("", "/http", "/cron"):
+        node.answers[f"GET /apps/shop/triggers{kind}"] = listing()
+    node.answers["GET /apps/shop/triggers/dead_letter"] = listing({**every, **retry}, {**some, **retry})
+    rows = [line.split() for line in run(node, "triggers", "shop").out.splitlines()]
+    assert rows[1] == ["any", "source", "mourn", "yes", "3", "×", "linear", "200", "ms", "78"]
+    assert rows[2][:3] == ["queue", "jobs", "mourn"]
 
 
 def test_cron_next_shows_the_day_on_which_the_clock_skips_the_time() -> None:
@@ -293,7 +307,12 @@ def test_deploy_sends_the_folder_and_shows_the_diff(node: ScriptedNode, app_dir:
     assert ran.out.splitlines() == ["+ script  triage", "- trigger mail", "shop: 1 created, 1 deleted"]
     assert node.requests[0].body == {
         "scripts": {"triage": "def handle(event, ctx):\n    return 'ä'\n"},
-        "triggers": {"queue": [{"queue": "orders", "script": "triage", "batch_size": 7}], "http": [], "cron": []},
+        "triggers": {
+            "queue": [{"queue": "orders", "script": "triage", "batch_size": 7}],
+            "http": [],
+            "cron": [],
+            "dead_letter": [],
+        },
         "queues": [{"name": "orders", "fifo": True}],
         "http_hosts": [],
         "record_executions": None,

@@ -10,6 +10,7 @@ import pytest
 
 from picloud.cron_spec import CronTriggerSpec
 from picloud.db.triggers import QueueTriggerSettings
+from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import InvalidManifest
 from picloud.manifest import MAX_SCRIPT_BYTES, Manifest, QueueTriggerSpec, check_manifest, load_manifest
 from picloud.manifest_queues import QueueSpec
@@ -75,6 +76,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(write_app: WriteApp) -
     assert load_manifest(folder).scripts == {"triage": HANDLER}
 
 
+DEAD = '[[triggers.dead_letter]]\nscript = "triage"\n'
 CRON = '[[triggers.cron]]\nschedule = "0 2 * * *"\nscript = "triage"\n'
 ROUTE = '[[triggers.http]]\npath = "/a"\nscript = "triage"\n'
 TRIGGER = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\n'
@@ -150,6 +152,22 @@ TRIGGER = '[[triggers.queue]]\nqueue = "orders"\nscript = "triage"\n'
         ),
         (MINIMAL + CRON + "catch_up_limit = 0\n", "triggers.cron[0]: catch_up_limit: must be a whole number from 1 to"),
         (MINIMAL + CRON + "payload = { at = 2027-01-01 }\n", "triggers.cron[0]: queue: payload"),
+        (MINIMAL + "[triggers.dead_letter]\n", "triggers.dead_letter: must be a list of tables"),
+        (MINIMAL + "[[triggers.dead_letter]]\n", "triggers.dead_letter[0].script: missing"),
+        (
+            MINIMAL + DEAD.replace("triage", "traige"),
+            "triggers.dead_letter[0].script: no script 'traige' (did you mean",
+        ),
+        (MINIMAL + DEAD + "queues = 'jobs'\n", "triggers.dead_letter[0].queues: unknown key (did you mean 'queue'?)"),
+        (MINIMAL + DEAD + "queue = 'a b'\n", "triggers.dead_letter[0]: queue: invalid queue name 'a b'"),
+        (
+            MINIMAL + DEAD + "source = 'queues'\n",
+            "triggers.dead_letter[0]: source: must be one of queue, invoke, cron, email, not 'queues' (did you mean",
+        ),
+        (MINIMAL + DEAD + "source = 'cron'\nqueue = 'jobs'\n", "triggers.dead_letter[0]: source: 'cron' has no queues"),
+        (MINIMAL + DEAD + "retry_max_attempts = 0\n", "triggers.dead_letter[0]: retry_max_attempts: must be a whole"),
+        (MINIMAL + DEAD + "enabled = 1\n", "triggers.dead_letter[0]: enabled: must be true or false, not 1"),
+        (MINIMAL + DEAD + DEAD, "triggers.dead_letter[1]: the same dead letters and script as triggers.dead_letter[0]"),
         (MINIMAL + CRON + CRON, "triggers.cron[1]: the same schedule and target as triggers.cron[0]"),
         (MINIMAL + '[scripts]\ntriage = "."\n', "cannot be read: Is a directory"),
     ],
@@ -246,3 +264,12 @@ def test_a_faulty_queue_names_the_key(write_app: WriteApp, queues: str, expected
     with pytest.raises(InvalidManifest) as caught:
         load_manifest(write_app(MINIMAL + queues))
     assert expected in str(caught.value)
+
+
+def test_dead_letter_triggers_of_a_folder_have_their_defaults_and_their_filters(write_app: WriteApp) -> None:
+    more = DEAD + 'queue = "jobs"\nretry_max_attempts = 1\n'
+    every, some = load_manifest(write_app(MINIMAL + DEAD + more, triage=HANDLER)).dead_letter_triggers
+    assert every == DeadLetterTriggerSpec("triage")
+    assert some == DeadLetterTriggerSpec("triage", queue_name="jobs", retry_max_attempts=1)
+    assert every.name == "dead letters of any source → triage"
+    assert some.name == "dead letters of queue jobs → triage"

@@ -77,6 +77,14 @@ with made as (
 insert into dead_letter_trigger_details (trigger_id, source, queue_name)
 select id, %(source)s, %(queue_name)s from made;
 
+-- name: update_dead_letter_trigger
+-- What tells it apart, script and filters, stays.
+update triggers
+   set enabled = %(enabled)s, retry_max_attempts = %(retry_max_attempts)s, retry_backoff = %(retry_backoff)s,
+       retry_base_ms = %(retry_base_ms)s, updated_at = clock_timestamp()
+ where id = %(id)s and app_id = %(app_id)s and kind = 'dead_letter'
+returning id;
+
 -- name: list_dead_letter_triggers
 select t.id, t.app_id, s.name as script_name, d.source, d.queue_name, t.enabled, t.retry_max_attempts, t.retry_backoff,
        t.retry_base_ms, t.created_at, t.updated_at
