@@ -10,7 +10,8 @@ from pydantic import Field
 from quart import Blueprint, Response
 
 from picloud.cron_spec import CronTriggerSpec
-from picloud.db.deployment import Action, DeploymentDiff, Kind, apply_deployment
+from picloud.db.deployment import DeploymentDiff, apply_deployment
+from picloud.db.deployment_plan import Action, Kind
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.http.bodies import RequestBody, Text, View
 from picloud.http.cron_triggers import CronSettingsBody

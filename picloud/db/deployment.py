@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from psycopg.rows import class_row
 from uuid_utils.compat import uuid7
@@ -19,6 +19,15 @@ from picloud.db.dead_letter_triggers import (
     list_dead_letter_triggers,
     update_dead_letter_trigger,
 )
+from picloud.db.deployment_plan import (
+    Action,
+    DeploymentEntry,
+    Kind,
+    StoredApp,
+    StoredVersion,
+    plan_deployment,
+    read_settings,
+)
 from picloud.db.http_triggers import (
     HttpTrigger,
     insert_http_trigger,
@@ -27,11 +36,10 @@ from picloud.db.http_triggers import (
 )
 from picloud.db.queue_rules import change_rules, list_rules
 from picloud.db.queues import ensure_queue
-from picloud.db.scripts import delete_script, hash_source, put_script
+from picloud.db.scripts import delete_script, put_script
 from picloud.db.secrets import read_secrets, warn_of_secret
 from picloud.db.sqlfile import load
 from picloud.db.triggers import (
-    QueueTriggerSettings,
     delete_trigger,
     insert_queue_trigger,
     list_queue_triggers,
@@ -40,40 +48,11 @@ from picloud.db.triggers import (
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import AppNotFound
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest
-from picloud.manifest_queues import QueueSpec
-from picloud.types import App, Json, QueueRules, QueueTrigger, RecordPolicy, ScriptId, TriggerId
+from picloud.types import App, QueueTrigger, RecordPolicy, ScriptId
 
 _sql = load("deployment")
 
-Spec = TypeVar("Spec", CronTriggerSpec, DeadLetterTriggerSpec)
 T = TypeVar("T", CronTrigger, DeadLetterTrigger)
-_CRON_KEY = frozenset({"schedule", "timezone", "script", "queue_name"})
-_DEAD_LETTER_KEY = frozenset({"script", "source", "queue_name"})
-
-Action = Literal["create", "update", "delete", "unchanged"]
-Kind = Literal["app", "script", "trigger", "queue"]
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One field that a deployment changes."""
-
-    field: str
-    old: Json
-    new: Json
-
-
-@dataclass(frozen=True, slots=True)
-class DeploymentEntry:
-    """What happens to one thing of the app.
-
-    A trigger is named by its queue, its method and path, its schedule, or the dead letters it hears of.
-    """
-
-    action: Action
-    kind: Kind
-    name: str
-    changes: tuple[FieldChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +75,6 @@ class DeploymentDiff:
         return any(entry.action != "unchanged" for entry in self.entries if entry.kind == kind)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVersion:
-    """A script as it is deployed, without its source."""
-
-    name: str
-    id: ScriptId
-    version: int
-    source_sha256: str
-
-
 async def apply_deployment(conn: Connection, manifest: Manifest, *, dry_run: bool = False) -> DeploymentDiff:
     """Make the app what `manifest` says: what is equal stays untouched, what is not in it goes; messages stay.
 
@@ -120,7 +89,7 @@ async def apply_deployment(conn: Connection, manifest: Manifest, *, dry_run: boo
         else:
             app, made = await _lock_app(conn, manifest.app)
         stored = await _read_stored(conn, app, manifest)
-        entries = tuple(_plan(manifest, app is None or made, stored))
+        entries = tuple(plan_deployment(manifest, app is None or made, stored))
         if app is not None and not dry_run:
             await _apply(conn, app, manifest, entries, stored)
         warnings = await _warn(conn, app, manifest)
@@ -160,30 +129,10 @@ async def _list_versions(conn: Connection, app: App | None) -> dict[str, StoredV
         return {script.name: script for script in await cur.fetchall()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What the app consists of now, by name."""
-
-    scripts: Mapping[str, StoredVersion] = field(default_factory=dict)
-    queues: Mapping[str, QueueTrigger] = field(default_factory=dict)
-    routes: Mapping[str, HttpTrigger] = field(default_factory=dict)
-    http_hosts: tuple[str, ...] = ()
-    crons: Mapping[str, CronTrigger] = field(default_factory=dict)
-    recording: RecordPolicy = field(default_factory=RecordPolicy)
-    rules: Mapping[str, QueueRules] = field(default_factory=dict)
-    """Of the manifest's queues."""
-    dead_letters: Mapping[str, DeadLetterTrigger] = field(default_factory=dict)
-
-    def find_trigger(self, name: str) -> TriggerId:
-        """Return the id of the trigger of that name."""
-        found = self.queues.get(name) or self.routes.get(name) or self.crons.get(name) or self.dead_letters[name]
-        return found.id
-
-
-async def _read_stored(conn: Connection, app: App | None, manifest: Manifest) -> _Stored:
+async def _read_stored(conn: Connection, app: App | None, manifest: Manifest) -> StoredApp:
     if app is None:
-        return _Stored()
-    return _Stored(
+        return StoredApp()
+    return StoredApp(
         await _list_versions(conn, app),
         {trigger.queue_name: trigger for trigger in await list_queue_triggers(conn, app_id=app.id)},
         {f"{trigger.method} {trigger.path}": trigger for trigger in await list_http_triggers(conn, app.id)},
@@ -204,121 +153,12 @@ def _name_all(triggers: Sequence[T]) -> dict[str, T]:
     return named
 
 
-def _plan(manifest: Manifest, new: bool, stored: _Stored) -> Iterator[DeploymentEntry]:
-    """Yield what is to happen, in the order in which it can: nothing is deleted while something needs it."""
-    yield _plan_app(manifest, new, stored)
-    for name, source in manifest.scripts.items():
-        yield _plan_script(name, source, stored.scripts.get(name))
-    queues = {spec.queue for spec in manifest.queue_triggers}
-    routes = {spec.name for spec in manifest.http_triggers}
-    crons = {spec.name for spec in manifest.cron_triggers}
-    dead_letters = {spec.name for spec in manifest.dead_letter_triggers}
-    gone = (
-        stored.queues.keys() - queues,
-        stored.routes.keys() - routes,
-        stored.crons.keys() - crons,
-        stored.dead_letters.keys() - dead_letters,
-    )
-    for name in [name for names in gone for name in sorted(names)]:
-        yield DeploymentEntry("delete", "trigger", name)
-    for queue in manifest.queue_triggers:
-        yield _plan_trigger(queue, stored.queues.get(queue.queue))
-    for route in manifest.http_triggers:
-        yield _plan_route(route, stored.routes.get(route.name))
-    for cron in manifest.cron_triggers:
-        yield _plan_spec(cron, CronTriggerSpec(cron.schedule), stored.crons.get(cron.name), _CRON_KEY)
-    for dead_letter in manifest.dead_letter_triggers:
-        default = DeadLetterTriggerSpec(dead_letter.script)
-        yield _plan_spec(dead_letter, default, stored.dead_letters.get(dead_letter.name), _DEAD_LETTER_KEY)
-    for spec in manifest.queues:
-        yield _plan_queue(spec, stored.rules.get(spec.name))
-    for name in sorted(stored.scripts.keys() - manifest.scripts.keys()):
-        yield DeploymentEntry("delete", "script", name)
-
-
-def _plan_app(manifest: Manifest, new: bool, stored: _Stored) -> DeploymentEntry:
-    old, wanted = list(stored.http_hosts), list(manifest.http_hosts)
-    changes = [FieldChange("http_hosts", old or None, wanted)] if old != wanted else []
-    for name, kept, asked in (
-        ("record_executions", stored.recording.mode, manifest.record_executions),
-        ("record_sample_rate", stored.recording.sample_rate, manifest.record_sample_rate),
-    ):
-        if asked is not None and asked != kept:
-            changes.append(FieldChange(name, kept, asked))
-    action: Action = "create" if new else "update" if changes else "unchanged"
-    return DeploymentEntry(action, "app", manifest.app, tuple(changes))
-
-
-def _plan_route(spec: HttpTriggerSpec, stored: HttpTrigger | None) -> DeploymentEntry:
-    wanted = {"script": spec.script, "enabled": spec.enabled, **spec.rules.to_json()}
-    if stored is None:
-        changes = tuple(FieldChange(name, None, value) for name, value in wanted.items() if name != "enabled")
-        return DeploymentEntry("create", "trigger", spec.name, changes)
-    current = {"script": stored.script_name, "enabled": stored.enabled, **stored.rules.to_json()}
-    changes = tuple(
-        FieldChange(name, current.get(name), wanted.get(name))
-        for name in {**current, **wanted}
-        if current.get(name) != wanted.get(name)
-    )
-    return DeploymentEntry("update" if changes else "unchanged", "trigger", spec.name, changes)
-
-
-def _plan_queue(spec: QueueSpec, stored: QueueRules | None) -> DeploymentEntry:
-    old, wanted = asdict(stored or QueueRules()), asdict(spec.rules)
-    changes = tuple(
-        FieldChange(name, None if stored is None else old[name], value)
-        for name, value in wanted.items()
-        if value != old[name]
-    )
-    action: Action = "create" if stored is None else "update" if changes else "unchanged"
-    return DeploymentEntry(action, "queue", spec.name, changes)
-
-
-def _plan_spec(
-    spec: Spec, default: Spec, stored: CronTrigger | DeadLetterTrigger | None, key: frozenset[str]
-) -> DeploymentEntry:
-    # what triggers are told apart by, they have from the start
-    shown = [field.name for field in fields(spec) if field.name not in key]
-    old = default if stored is None else stored.spec
-    changes = tuple(
-        FieldChange(name, None if stored is None else getattr(old, name), getattr(spec, name))
-        for name in shown
-        if getattr(old, name) != getattr(spec, name)
-    )
-    action: Action = "create" if stored is None else "update" if changes else "unchanged"
-    return DeploymentEntry(action, "trigger", spec.name, changes)
-
-
-def _plan_script(name: str, source: str, stored: StoredVersion | None) -> DeploymentEntry:
-    if stored is None:
-        return DeploymentEntry("create", "script", name)
-    if stored.source_sha256 == hash_source(source):
-        return DeploymentEntry("unchanged", "script", name)
-    change = FieldChange("version", stored.version, stored.version + 1)
-    return DeploymentEntry("update", "script", name, (change,))
-
-
-def _plan_trigger(spec: QueueTriggerSpec, stored: QueueTrigger | None) -> DeploymentEntry:
-    wanted = {"script": spec.script, **asdict(_settings(spec))}
-    if stored is None:
-        changes = tuple(FieldChange(name, None, wanted[name]) for name in ("script", *spec.settings))
-        return DeploymentEntry("create", "trigger", spec.queue, changes)
-    current = {name: getattr(stored, "script_name" if name == "script" else name) for name in wanted}
-    changes = tuple(FieldChange(name, current[name], value) for name, value in wanted.items() if value != current[name])
-    return DeploymentEntry("update" if changes else "unchanged", "trigger", spec.queue, changes)
-
-
-def _settings(spec: QueueTriggerSpec) -> QueueTriggerSettings:
-    values: dict[str, Any] = dict(spec.settings)
-    return QueueTriggerSettings(**values)
-
-
 async def _apply(
     conn: Connection,
     app: App,
     manifest: Manifest,
     entries: tuple[DeploymentEntry, ...],
-    stored: _Stored,
+    stored: StoredApp,
 ) -> None:
     ids = {name: script.id for name, script in stored.scripts.items()}
     queues = {spec.queue: spec for spec in manifest.queue_triggers}
@@ -365,9 +205,9 @@ async def _apply_queue(
     ids: Mapping[str, ScriptId],
 ) -> None:
     if stored is None:
-        await insert_queue_trigger(conn, app.id, spec.script, spec.queue, _settings(spec))
+        await insert_queue_trigger(conn, app.id, spec.script, spec.queue, read_settings(spec))
     elif action == "update":
-        await update_queue_trigger(conn, app.id, stored.id, _settings(spec), script_id=ids[spec.script])
+        await update_queue_trigger(conn, app.id, stored.id, read_settings(spec), script_id=ids[spec.script])
 
 
 async def _apply_cron(

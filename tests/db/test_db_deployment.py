@@ -13,7 +13,8 @@ from picloud.db.apps import delete_app, get_app
 from picloud.db.connection import Connection, connect
 from picloud.db.cron import insert_cron_trigger, list_cron_triggers
 from picloud.db.dead_letter_triggers import insert_dead_letter_trigger, list_dead_letter_triggers
-from picloud.db.deployment import DeploymentDiff, DeploymentEntry, FieldChange, apply_deployment
+from picloud.db.deployment import DeploymentDiff, apply_deployment
+from picloud.db.deployment_plan import DeploymentEntry, FieldChange
 from picloud.db.queue_rules import get_rules
 from picloud.db.scripts import get_script, list_scripts
 from picloud.db.triggers import QueueTriggerSettings, insert_queue_trigger, list_queue_triggers

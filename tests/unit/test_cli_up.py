@@ -14,7 +14,8 @@ from picloud.cli.credentials import Credentials, read_credentials
 from picloud.cli.entry import NodeInfo, NodeOptions
 from picloud.cli.up import print_welcome
 from picloud.config import Settings
-from picloud.db.deployment import DeploymentDiff, DeploymentEntry, FieldChange
+from picloud.db.deployment import DeploymentDiff
+from picloud.db.deployment_plan import DeploymentEntry, FieldChange
 from picloud.manifest import Manifest, load_manifest
 
 URL = "http://127.0.0.1:8080"
