@@ -64,5 +64,6 @@ class MessageHandling:
             key=message.id,
             trigger_depth=message.trigger_depth,
             root_execution_id=message.root_execution_id,
+            parent_execution_id=message.parent_execution_id,
             trigger_id=trigger.id,
         )

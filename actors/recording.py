@@ -158,7 +158,7 @@ def _encode_full(head: bytes, outcome: Outcome) -> Iterator[bytes]:
     else:
         yield encode_own_without_message(outcome.execution_id, *started)
     lines = sum(line.callee_id is None for line in outcome.logs)
-    parent = job.parent_execution_id
+    parent = job.parent_execution_id or job.root_execution_id
     yield encode_fate(
         ExecutionFate(outcome.status, lines, job.root_execution_id, parent, job.request_id, _error(outcome.error))
     )

@@ -11,7 +11,7 @@ from uuid import UUID
 from picloud.db.messages import Effect, Settlement, error_json
 from picloud.db.units import Committed, Unit
 from picloud.engine import Outcome
-from picloud.types import AppId, ClaimToken, NewMessage, ScriptError
+from picloud.types import AppId, ClaimToken, ExecutionId, NewMessage, ScriptError
 
 
 class Work(Protocol):
@@ -91,7 +91,7 @@ def judge(batch: Batch[W], outcomes: Sequence[Outcome | Refused], wait_ms: Retry
     verdict: Verdict[W] = Verdict(batch.token)
     for item, outcome in zip(batch.items, outcomes, strict=False):
         if isinstance(outcome, Refused):
-            _fail(verdict, item, outcome.error, None if outcome.final else wait_ms)
+            _fail(verdict, item, outcome.error, None, None if outcome.final else wait_ms)
         elif outcome.ok:
             _accept(verdict, item, outcome)
         elif outcome.cancelled:
@@ -99,9 +99,9 @@ def judge(batch: Batch[W], outcomes: Sequence[Outcome | Refused], wait_ms: Retry
         else:
             error = outcome.error or ScriptError("Error", "the handler failed")
             if outcome.discarded_by is not None:
-                verdict.discarded.append((item.id, json.dumps(error_json(error)), outcome.discarded_by))
+                verdict.discarded.append((item.id, _error_text(error, outcome.execution_id), outcome.discarded_by))
             else:
-                _fail(verdict, item, error, wait_ms)
+                _fail(verdict, item, error, outcome.execution_id, wait_ms)
     return verdict
 
 
@@ -109,15 +109,16 @@ def judge_commit(
     verdict: Verdict[W], units: Sequence[tuple[W, Unit]], committed: Committed, wait_ms: RetryWait[W]
 ) -> None:
     """Decide over units that were committed: those that were refused are failures like any."""
-    items = {item.id: item for item, _ in units}
+    found = {item.id: (item, unit) for item, unit in units}
     for item_id, refusal in committed.refused:
-        _fail(verdict, items[item_id], ScriptError.of(refusal), wait_ms)
+        item, unit = found[item_id]
+        _fail(verdict, item, ScriptError.of(refusal), unit.execution_id, wait_ms)
 
 
 def _accept(verdict: Verdict[W], item: W, outcome: Outcome) -> None:
     effects, app_id = outcome.effects, outcome.job.app_id
     if not effects.are_messages_only:
-        verdict.units.setdefault(app_id, []).append((item, Unit(item.id, effects)))
+        verdict.units.setdefault(app_id, []).append((item, Unit(item.id, effects, outcome.execution_id)))
         return
     verdict.done.append(item.id)
     if effects.messages:
@@ -125,8 +126,22 @@ def _accept(verdict: Verdict[W], item: W, outcome: Outcome) -> None:
         verdict.sent.setdefault(app_id, []).extend(effects.messages)
 
 
-def _fail(verdict: Verdict[W], item: W, error: ScriptError, wait_ms: RetryWait[W] | None) -> None:
+def _error_text(error: ScriptError, execution_id: ExecutionId | None) -> str:
+    """Return an error as a dead letter keeps it, with the execution that failed."""
+    stored = error_json(error)
+    if execution_id is not None:
+        stored["execution_id"] = str(execution_id)
+    return json.dumps(stored)
+
+
+def _fail(
+    verdict: Verdict[W],
+    item: W,
+    error: ScriptError,
+    execution_id: ExecutionId | None,
+    wait_ms: RetryWait[W] | None,
+) -> None:
     if wait_ms is not None and item.attempt < item.max_attempts:
         verdict.retry_ms.append((item.id, wait_ms(item)))
     else:
-        verdict.dead.append((item.id, json.dumps(error_json(error))))
+        verdict.dead.append((item.id, _error_text(error, execution_id)))

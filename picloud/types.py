@@ -142,6 +142,8 @@ class NewMessage(NamedTuple):
     """Of the messages of one key only one is claimed at a time, in order."""
     trigger_depth: int = 0
     root_execution_id: ExecutionId | None = None
+    parent_execution_id: ExecutionId | None = None
+    """What sent it; None: the root itself, or nothing of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,8 @@ class NewInvocation:
     event: str
     trigger_depth: int
     root_execution_id: ExecutionId | None = None
+    parent_execution_id: ExecutionId | None = None
+    """None: the root itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,8 @@ class Message(NamedTuple):
     deliver_after: datetime
     trigger_depth: int
     root_execution_id: ExecutionId | None
+    parent_execution_id: ExecutionId | None = None
+    """None: the root itself, or nothing of ours."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def pull_script(app_id: AppId, queue: str) -> str:
     """
     statement = load("messages").pull_messages
     effects = "causes ids queue_names payloads delays deliver_afters priorities max_attempts dedup_keys group_keys"
-    nothing = dict.fromkeys([*effects.split(), "trigger_depths", "root_execution_ids"], "'{}'")
+    nothing = dict.fromkeys([*effects.split(), "trigger_depths", "root_execution_ids", "parent_execution_ids"], "'{}'")
     values = {
         **nothing,
         "app_id": f"'{app_id}'::uuid",

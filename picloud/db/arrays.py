@@ -52,6 +52,7 @@ class MessageColumns(NamedTuple):
     group_keys: Sequence[str | None]
     trigger_depths: Sequence[int]
     root_execution_ids: Sequence[ExecutionId | None]
+    parent_execution_ids: Sequence[ExecutionId | None]
 
     @classmethod
     def of(cls, messages: Sequence[NewMessage]) -> Self:
@@ -79,6 +80,8 @@ class MessageColumns(NamedTuple):
             "group_keys": _nullable(self.group_keys),
             "trigger_depths": number_array(self.trigger_depths) if any(self.trigger_depths) else EMPTY,
             "root_execution_ids": uuid_array(self.root_execution_ids),
+            # where the root itself sent, there is none
+            "parent_execution_ids": uuid_array(self.parent_execution_ids) if any(self.parent_execution_ids) else EMPTY,
         }
 
 

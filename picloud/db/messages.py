@@ -155,6 +155,7 @@ async def _insert_alike(conn: Connection, app_id: AppId, first: NewMessage, colu
             "max_attempts": first.max_attempts,
             "trigger_depth": first.trigger_depth,
             "root_execution_id": first.root_execution_id,
+            "parent_execution_id": first.parent_execution_id,
             "ids": uuid_array(columns.ids),
             "payloads": text_array(columns.payloads),
         },
@@ -193,14 +194,14 @@ async def pull_messages(
     }
     cur = await conn.execute(_sql.pull_messages, parameters)
     rows = await cur.fetchall()
-    acked, paused = rows[0][9], rows[0][10]
+    acked, paused = rows[0][10], rows[0][11]
     if rows[0][0] is None:
         return Pulled([], acked, paused)
     # `returning` promises no order
     rows.sort(key=_ready_order)
     payloads = json.loads(f"[{','.join([row[1] for row in rows])}]")
     return Pulled(
-        [Message(row[0], queue_name, payload, *row[2:9]) for row, payload in zip(rows, payloads, strict=True)], acked
+        [Message(row[0], queue_name, payload, *row[2:10]) for row, payload in zip(rows, payloads, strict=True)], acked
     )
 
 

@@ -56,6 +56,8 @@ class Delivery(NamedTuple):
     root_execution_id: ExecutionId | None
     retry_backoff: BackoffShape
     retry_base_ms: int
+    parent_execution_id: ExecutionId | None = None
+    """None: the root itself."""
 
 
 @dataclass(slots=True)
@@ -148,6 +150,7 @@ async def insert_invocations(conn: Connection, app_id: AppId, invocations: Seque
             "events": [i.event for i in invocations],
             "trigger_depths": [i.trigger_depth for i in invocations],
             "root_execution_ids": [i.root_execution_id for i in invocations],
+            "parent_execution_ids": [i.parent_execution_id for i in invocations],
         },
     )
 

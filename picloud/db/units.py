@@ -12,7 +12,7 @@ from picloud.db.kv import change_keys, lock_keys, store_keys
 from picloud.db.messages import Sent, hold_messages, insert_messages, remove_messages
 from picloud.db.outbox import hold_deliveries, insert_invocations, remove_deliveries
 from picloud.errors import KvError
-from picloud.types import AppId, ClaimToken, Effects, NewMessage
+from picloud.types import AppId, ClaimToken, Effects, ExecutionId, NewMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Unit:
 
     cause: UUID
     effects: Effects
+    execution_id: ExecutionId | None = None
 
 
 @dataclass(slots=True)

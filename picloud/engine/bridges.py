@@ -124,6 +124,7 @@ class QueueBridge:
             # a queue is no recursion: only triggers and invokes deepen a chain, so that a handler may send to itself
             run.job.trigger_depth,
             run.root_id,
+            run.parent_id(),
         )
 
     def _count(self, name: str) -> tuple[int, int]:

@@ -93,6 +93,11 @@ class Run:
         dropped = self.meter.lines_dropped
         return self.logs().lines(dropped) if dropped or self._logs is not None else ()
 
+    def parent_id(self) -> ExecutionId | None:
+        """Return what sends or asks now, as it is stored: None where that is the root itself."""
+        sender = self.callee_id or self.execution_id
+        return None if sender == self.root_id else sender
+
     def calls(self) -> tuple[Call, ...]:
         """Return what was called by `invoke`."""
         return () if self._calls is None else tuple(self._calls)
@@ -192,7 +197,7 @@ class Execution:
             check_depth(depth, engine.settings.max_trigger_depth)
             script = resolve(engine.world, run.job, target, method)
             run.make_room(1)
-            invocation = NewInvocation(uuid7(), script.id, text, depth, run.root_id)
+            invocation = NewInvocation(uuid7(), script.id, text, depth, run.root_id, run.parent_id())
             run.unit.record_invocation(invocation)
         return str(invocation.id)
 

@@ -39,7 +39,7 @@ class Job(NamedTuple):
     trigger_id: TriggerId | None = None
     attempt: int = 1
     parent_execution_id: ExecutionId | None = None
-    """Whatever sent or asked for what is worked on; None where nothing of ours did."""
+    """What sent or asked for what is worked on; None: the root itself, or nothing of ours."""
 
 
 class Call(NamedTuple):

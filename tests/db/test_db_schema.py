@@ -77,6 +77,7 @@ async def test_queue_messages_table_exists_with_expected_columns(conn: Connectio
         "group_key": "text",
         "trigger_depth": "integer",
         "root_execution_id": "uuid",
+        "parent_execution_id": "uuid",
     }
 
 

@@ -10,9 +10,10 @@ with new as (
     from unnest(%(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[], %(delays)s::float8[],
                 %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[], %(max_attempts)s::int[],
                 %(dedup_keys)s::text[], %(group_keys)s::text[], %(trigger_depths)s::int[],
-                %(root_execution_ids)s::uuid[])
+                %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[])
          with ordinality as n(id, queue_name, payload, delay, deliver_after, priority, max_attempts,
-                              dedup_key, group_key, trigger_depth, root_execution_id, ord)
+                              dedup_key, group_key, trigger_depth, root_execution_id,
+                              parent_execution_id, ord)
 ), names as (
   select distinct queue_name from new
 ), known as (
@@ -32,11 +33,13 @@ with new as (
    where app_id = %(app_id)s and (fifo or default_max_attempts is not null) and name in (select queue_name from names)
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
-                              dedup_key, group_key, trigger_depth, root_execution_id)
+                              dedup_key, group_key, trigger_depth, root_execution_id,
+                              parent_execution_id)
   select n.id, %(app_id)s, n.queue_name, n.payload::jsonb,
          coalesce(n.deliver_after, now() + make_interval(secs => coalesce(n.delay, 0))), coalesce(n.priority, 0),
          coalesce(n.max_attempts, o.default_max_attempts, c.retry_max_attempts, 3), n.dedup_key,
-         case when o.fifo then '' else n.group_key end, coalesce(n.trigger_depth, 0), n.root_execution_id
+         case when o.fifo then '' else n.group_key end, coalesce(n.trigger_depth, 0), n.root_execution_id,
+         n.parent_execution_id
     from new n
     left join consumers c using (queue_name)
     left join settings o using (queue_name)
@@ -75,10 +78,10 @@ with known as (
        where t.app_id = %(app_id)s and d.queue_name = %(queue_name)s) c on true
 )
 insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts, group_key,
-                            trigger_depth, root_execution_id)
+                            trigger_depth, root_execution_id, parent_execution_id)
 select n.id, %(app_id)s, %(queue_name)s, n.payload::jsonb, now() + make_interval(secs => %(delay)s::float8),
        %(priority)s, coalesce(%(max_attempts)s::int, r.max_attempts, 3), case when r.fifo then '' end,
-       %(trigger_depth)s, %(root_execution_id)s::uuid
+       %(trigger_depth)s, %(root_execution_id)s::uuid, %(parent_execution_id)s::uuid
   from unnest(%(ids)s::uuid[], %(payloads)s::text[]) as n(id, payload)
  cross join rules r;
 
@@ -98,9 +101,10 @@ with acked as (
   select e.* from unnest(%(causes)s::uuid[], %(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[],
                          %(delays)s::float8[], %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[],
                          %(max_attempts)s::int[], %(dedup_keys)s::text[], %(group_keys)s::text[],
-                         %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[])
+                         %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[])
          with ordinality as e(cause, id, queue_name, payload, delay, deliver_after, priority, max_attempts,
-                              dedup_key, group_key, trigger_depth, root_execution_id, ord)
+                              dedup_key, group_key, trigger_depth, root_execution_id,
+                              parent_execution_id, ord)
     join acked a on a.id = e.cause
 ), names as (
   select distinct queue_name from effects
@@ -121,11 +125,13 @@ with acked as (
    where app_id = %(app_id)s and (fifo or default_max_attempts is not null) and name in (select queue_name from names)
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
-                              dedup_key, group_key, trigger_depth, root_execution_id)
+                              dedup_key, group_key, trigger_depth, root_execution_id,
+                              parent_execution_id)
   select e.id, %(app_id)s, e.queue_name, e.payload::jsonb,
          coalesce(e.deliver_after, now() + make_interval(secs => coalesce(e.delay, 0))), coalesce(e.priority, 0),
          coalesce(e.max_attempts, o.default_max_attempts, c.retry_max_attempts, 3), e.dedup_key,
-         case when o.fifo then '' else e.group_key end, coalesce(e.trigger_depth, 0), e.root_execution_id
+         case when o.fifo then '' else e.group_key end, coalesce(e.trigger_depth, 0), e.root_execution_id,
+         e.parent_execution_id
     from effects e
     left join consumers c using (queue_name)
     left join settings o using (queue_name)
@@ -158,10 +164,10 @@ with acked as (
          limit %(limit)s) m
       limit %(limit)s))
   returning q.id, q.payload::text as payload, q.attempt, q.max_attempts, q.priority, q.enqueued_at, q.deliver_after,
-            q.trigger_depth, q.root_execution_id
+            q.trigger_depth, q.root_execution_id, q.parent_execution_id
 )
 select c.id, c.payload, c.attempt, c.max_attempts, c.priority, c.enqueued_at, c.deliver_after,
-       c.trigger_depth, c.root_execution_id, a.acked, a.paused
+       c.trigger_depth, c.root_execution_id, c.parent_execution_id, a.acked, a.paused
   from (select (select count(*)::int from acked) as acked, (select is_on from pause) as paused,
                case when not %(is_durable)s then set_config('synchronous_commit', 'off', true) end) a
   left join claimed c on true;

@@ -14,9 +14,10 @@ with recursive acked as (
     from unnest(%(causes)s::uuid[], %(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[],
                 %(delays)s::float8[], %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[],
                 %(max_attempts)s::int[], %(dedup_keys)s::text[], %(group_keys)s::text[],
-                %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[])
+                %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[])
          with ordinality as e(cause, id, queue_name, payload, delay, deliver_after, priority, max_attempts,
-                              dedup_key, group_key, trigger_depth, root_execution_id, ord)
+                              dedup_key, group_key, trigger_depth, root_execution_id,
+                              parent_execution_id, ord)
     join acked a on a.id = e.cause
 ), names as (
   select distinct app_id, queue_name from effects
@@ -36,11 +37,13 @@ with recursive acked as (
   select n.app_id, n.queue_name from names n join queues q on q.app_id = n.app_id and q.name = n.queue_name and q.fifo
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
-                              dedup_key, group_key, trigger_depth, root_execution_id)
+                              dedup_key, group_key, trigger_depth, root_execution_id,
+                              parent_execution_id)
   select e.id, e.app_id, e.queue_name, e.payload::jsonb,
          coalesce(e.deliver_after, now() + make_interval(secs => coalesce(e.delay, 0))), coalesce(e.priority, 0),
          coalesce(e.max_attempts, c.retry_max_attempts, 3), e.dedup_key,
-         case when o.queue_name is null then e.group_key else '' end, coalesce(e.trigger_depth, 0), e.root_execution_id
+         case when o.queue_name is null then e.group_key else '' end, coalesce(e.trigger_depth, 0), e.root_execution_id,
+         e.parent_execution_id
     from effects e
     left join consumers c using (app_id, queue_name)
     left join ordered o using (app_id, queue_name)
@@ -94,11 +97,12 @@ with recursive acked as (
          limit (select rows from share)) m
       limit %(limit)s))
   returning o.id, o.app_id, o.source_kind, o.trigger_id, o.script_id, o.event, o.attempt, o.max_attempts,
-            o.created_at, o.deliver_after, o.trigger_depth, o.root_execution_id
+            o.created_at, o.deliver_after, o.trigger_depth, o.root_execution_id, o.parent_execution_id
 )
 select c.id, c.app_id, p.name, c.source_kind, c.trigger_id, c.script_id, s.name, s.app_id, s.version, c.event::text,
        c.attempt, c.max_attempts, c.created_at, c.deliver_after, c.trigger_depth, c.root_execution_id,
-       coalesce(t.retry_backoff, 'exponential'), coalesce(t.retry_base_ms, 1000), a.acked
+       coalesce(t.retry_backoff, 'exponential'), coalesce(t.retry_base_ms, 1000),
+       c.parent_execution_id, a.acked
   from (select (select count(*)::int from acked) as acked) a
   left join claimed c on true
   left join apps p on p.id = c.app_id
@@ -107,10 +111,13 @@ select c.id, c.app_id, p.name, c.source_kind, c.trigger_id, c.script_id, s.name,
 
 -- name: insert_invocations
 -- Once each: a failure goes straight to the dead letters.
-insert into outbox (id, app_id, source_kind, script_id, event, max_attempts, trigger_depth, root_execution_id)
-select i.id, %(app_id)s, 'invoke', s.id, i.event::jsonb, 1, i.trigger_depth, i.root_execution_id
+insert into outbox (id, app_id, source_kind, script_id, event, max_attempts, trigger_depth, root_execution_id,
+                    parent_execution_id)
+select i.id, %(app_id)s, 'invoke', s.id, i.event::jsonb, 1, i.trigger_depth, i.root_execution_id,
+       i.parent_execution_id
   from unnest(%(ids)s::uuid[], %(script_ids)s::uuid[], %(events)s::text[], %(trigger_depths)s::int[],
-              %(root_execution_ids)s::uuid[]) as i(id, script_id, event, trigger_depth, root_execution_id)
+              %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[])
+       as i(id, script_id, event, trigger_depth, root_execution_id, parent_execution_id)
   -- none where the script was deleted meanwhile: the row becomes a dead letter that says so
   left join scripts s on s.id = i.script_id;
 
