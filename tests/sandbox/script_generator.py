@@ -51,10 +51,11 @@ class Scope:
 
 
 class Writer:
-    """Writes one script by the choices of `random`."""
+    """Writes one script by the choices of `random`; without `texts` it looks at no text of an error that it caught."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, *, texts: bool = True) -> None:
         self.random = random
+        self.texts = texts
         self.lines: list[str] = []
         self.level = 0
         self.scope = Scope()
@@ -179,7 +180,7 @@ class Writer:
         with self.block("try"):
             self.say(f"del {target}")
         with self.block("except (LookupError, AttributeError) as error"):
-            self.say("note(f'{error!r}')")
+            self.say("note(said(error, repr))")
 
     def check(self, depth: int) -> None:
         if self.maybe(0.1):
@@ -235,9 +236,8 @@ class Writer:
             "except Exception as error", "except (ValueError, LookupError) as error", "except Failed as error"
         )
         with self.block(handler):
-            self.say(
-                self.pick("note(repr(error))", "note(f'{error}')", "note(error.args)", "note(type(error).__name__)")
-            )
+            what = self.pick("said(error, repr)", "said(error, str)", "said(error, args_of)", "type(error).__name__")
+            self.say(f"note({what})")
             if self.maybe(0.05):
                 self.say(self.pick("raise", "raise RuntimeError('again') from error"))
         if "Exception" not in handler:
@@ -333,7 +333,7 @@ class Writer:
 
     def script(self) -> str:
         """Return the source of a script."""
-        self.lines.extend(HEAD.split("\n"))
+        self.lines.extend(HEAD.replace("TEXTS = True", f"TEXTS = {self.texts}").split("\n"))
         for kind, value in CONSTANTS.items():
             if kind not in ("obj", "point"):
                 self.say(f"{kind.upper()} = {value}")
@@ -358,10 +358,10 @@ class Writer:
         return "\n".join(self.lines) + "\n"
 
 
-def scripts() -> SearchStrategy[str]:
+def scripts(*, texts: bool) -> SearchStrategy[str]:
     """Return the strategy.
 
     Its randomness is seeded by Hypothesis, not drawn from it: drawn choices favour the extremes, and most such scripts
     fail at once or never end. The price is that a failing script is shown as it is, not shrunk.
     """
-    return st.randoms(use_true_random=True).map(lambda random: Writer(random).script())
+    return st.randoms(use_true_random=True).map(lambda random: Writer(random, texts=texts).script())

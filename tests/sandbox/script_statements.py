@@ -21,6 +21,7 @@ from itertools import permutations, product, repeat, takewhile, zip_longest
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 NOTES = []
+TEXTS = True
 
 
 def note(value):
@@ -38,7 +39,15 @@ def attempt(function):
 def told(error):
     if type(error).__name__ == 'LimitError':
         raise error
-    return [type(error).__name__, str(error)]
+    return [type(error).__name__, said(error, str)]
+
+
+def said(error, how):
+    return how(error) if TEXTS else type(error).__name__
+
+
+def args_of(error):
+    return error.args
 
 
 def shown(value):

@@ -196,7 +196,17 @@ def all_of(items: Iterable[Any]) -> bool:
 
 
 def hash_value(value: Any) -> int:
-    return hash(hashable(value))
+    """hash() for scripts: what hangs on an address is scrambled, by a hash of texts whose key no script knows."""
+    return _hidden_hash(hashable(value))
+
+
+def _hidden_hash(value: Any) -> int:
+    kind = type(value)
+    if kind in ATOMS:
+        return hash(value)
+    if kind is not tuple and kind is not frozenset:
+        return hash(str(hash(value)))
+    return hash(value) if ATOMS.issuperset(map(type, value)) else hash(kind(map(_hidden_hash, value)))
 
 
 # The rest.

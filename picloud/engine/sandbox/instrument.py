@@ -14,6 +14,7 @@ from picloud.engine.sandbox.syntax_tree import LEAVES, Visitor, call, children, 
 
 FLAG = "_stop_"
 MODULE = "_module_"
+_Place = dict[str, int]
 
 
 class Ticks(Visitor):
@@ -25,20 +26,28 @@ class Ticks(Visitor):
     def __init__(self, binding: Binding) -> None:
         super().__init__()
         self._binding = binding
-        self._above: ast.AST = ast.Pass(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+        self._place: _Place = {"lineno": 1, "col_offset": 0, "end_lineno": 1, "end_col_offset": 0}
+        """Of the node above."""
 
     def visit(self, node: ast.AST) -> Any:
-        is_placed = "lineno" in node.__dict__
+        kind, own = type(node), node.__dict__
+        is_placed = "lineno" in own
         if not is_placed:
-            placed(node, self._above)
-        if type(node) in LEAVES:
-            return self._binding.replace(node) if type(node) is ast.Name and node.id[0] == "_" else node
-        above = self._above
-        if is_placed:
-            self._above = node
-        visitor = self._visitors.get(type(node))
-        made = super().visit(node) if visitor is None else visitor(node)
-        self._above = above
+            own.update(self._place)
+        if kind in LEAVES:
+            return self._binding.replace(node) if isinstance(node, ast.Name) and node.id[0] == "_" else node
+        visitor = self._visitors.get(kind) or self._find_visitor(kind)
+        if not is_placed:
+            return visitor(node)
+        above = self._place
+        self._place = {
+            "lineno": own["lineno"],
+            "col_offset": own["col_offset"],
+            "end_lineno": own["end_lineno"],
+            "end_col_offset": own["end_col_offset"],
+        }
+        made = visitor(node)
+        self._place = above
         return made
 
     generic_visit = Visitor.visit_below

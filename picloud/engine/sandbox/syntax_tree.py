@@ -90,10 +90,11 @@ class Visitor(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         kind = type(node)
-        visitor = self._visitors.get(kind)
-        if visitor is None:
-            visitor = self._visitors[kind] = getattr(self, f"visit_{kind.__name__}", self.generic_visit)
-        return visitor(node)
+        return (self._visitors.get(kind) or self._find_visitor(kind))(node)
+
+    def _find_visitor(self, kind: type[ast.AST]) -> Any:
+        visitor = self._visitors[kind] = getattr(self, f"visit_{kind.__name__}", self.generic_visit)
+        return visitor
 
     def visit_below(self, node: N) -> N:
         """Visit what is right below and put the answers in its place."""
