@@ -88,6 +88,8 @@ class Janitor:
         self.health = HealthGauge()
         self.sweeps = 0
         self.last = Swept()
+        self.totals = {"expired_messages": 0, "dead_letters": 0, "script_versions": 0, "tokens": 0, "partitions": 0}
+        """What all sweeps of this node did."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Sweep every `interval` seconds while leading; else try to lead as often."""
@@ -128,13 +130,25 @@ class Janitor:
             pins=tuple(await store.list_pins()),
         )
         self.sweeps += 1
+        self._count(self.last)
         self._tell([*map(advise, self.last.bloated), *map(blame, self.last.pins)])
         return self.last
 
     def details(self) -> dict[str, object]:
         """Return the figures that the tree shows."""
-        last = asdict(self.last)
-        return {"interval": self._config.interval, "leads": self.leads, "sweeps": self.sweeps, "last": last}
+        return {
+            "interval": self._config.interval,
+            "leads": self.leads,
+            "sweeps": self.sweeps,
+            **self.totals,
+            "bloated": [asdict(table) for table in self.last.bloated],
+            "pins": [asdict(pin) for pin in self.last.pins],
+        }
+
+    def _count(self, swept: Swept) -> None:
+        for name in ("expired_messages", "dead_letters", "script_versions", "tokens"):
+            self.totals[name] += getattr(swept, name)
+        self.totals["partitions"] += len(swept.partitions)
 
     async def _exhaust(self, batch: Callable[[int], Awaitable[int]]) -> int:
         total = 0

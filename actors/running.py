@@ -52,7 +52,6 @@ class Running:
         self.mailbox = wake
         self.health = HealthGauge()
         self.last = Published()
-        self.total_cancelled = 0
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Look at every interval and when woken; an outage is shown and tried again at the next tick."""
@@ -74,7 +73,6 @@ class Running:
         wishes = await self._publish([_describe(one, now) for one in old])
         self._known = bool(old)
         stopped = sum(self._engine.cancel(wish.id, Cancel(wish.by, wish.discards)) for wish in wishes)
-        self.total_cancelled += stopped
         return Published(len(old), stopped)
 
     def details(self) -> dict[str, object]:
@@ -82,7 +80,7 @@ class Running:
         running = sorted(self._engine.running(), key=lambda one: one.started_at)
         return {
             "running": len(running),
-            "cancelled": self.total_cancelled,
+            "cancelled": self._engine.cancelled,
             "longest": [_show(one) for one in running[: self._config.most_shown]],
         }
 

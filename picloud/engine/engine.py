@@ -34,6 +34,8 @@ class Engine:
         self.world = world
         self.limits = settings.limits()
         self.closed = False
+        self.cancelled = 0
+        """How many executions were told to end because somebody asked for it."""
         self.http: HttpSender = HttpClient()
         self.clock: Callable[[], float] = time.time
         """What scripts see as the time; a test may set it."""
@@ -102,7 +104,10 @@ class Engine:
         """
         with self._lock:
             slices = list(self._slices)
-        return any(slice_.cancel(execution_id, cancel) for slice_ in slices)
+        if not any(slice_.cancel(execution_id, cancel) for slice_ in slices):
+            return False
+        self.cancelled += 1
+        return True
 
     def close(self) -> None:
         """Stop everything for good; the SDK of a handler that is still running refuses from now on."""

@@ -70,6 +70,7 @@ async def test_what_runs_long_is_published_stopped_on_demand_and_taken_back(harn
     assert details["running"] == 1
     board.cancels = True
     assert await actor.look() == Published(running=1, cancelled=1)
+    assert actor.details()["cancelled"] == 1
     await trio.to_thread.run_sync(thread.join, 10.0)
     assert [outcome.discarded_by for outcome in outcomes] == ["ann"]
     assert await actor.look() == Published()
