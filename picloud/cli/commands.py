@@ -37,6 +37,7 @@ SECTIONS: dict[str, dict[str, Place]] = {
     "Work with queues": {
         "send": Place("picloud.cli.send:send_command", "Send messages to a queue."),
         "queues": Place("picloud.cli.queues:queues_group", "Show what is in the queues; pause, resume or purge one."),
+        "messages": Place("picloud.cli.messages:messages_group", "Look at a queue's messages; drop or move one."),
         "dead": Place("picloud.cli.dead:dead_group", "List, show, replay or discard dead letters."),
     },
     "Look inside": {

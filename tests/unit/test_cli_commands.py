@@ -163,6 +163,79 @@ def test_cron_next_shows_the_day_on_which_the_clock_skips_the_time() -> None:
     assert run_cli("cron", "next", "@daily", "--after", "noon").code == 2
 
 
+# --- messages
+
+
+MESSAGE = {
+    "id": "0193814c-7c9e-7000-8000-000000000002",
+    "queue_name": "orders",
+    "state": "delayed",
+    "payload": {"sku": "ä"},
+    "attempt": 1,
+    "max_attempts": 3,
+    "priority": 5,
+    "dedup_key": None,
+    "enqueued_at": "2026-01-01T00:00:00Z",
+    "deliver_after": "2026-01-01T00:00:00Z",
+    "claimed_at": None,
+}
+
+
+def test_messages_of_a_queue_are_listed_and_shown(node: ScriptedNode) -> None:
+    node.answers["GET /apps/shop/queues/orders/messages"] = listing(MESSAGE, MESSAGE)
+    lines = run(node, "messages", "shop", "orders", "--state", "delayed", "--limit", "1").out.splitlines()
+    assert lines[0].split() == ["ID", "STATE", "PRIORITY", "TRIES", "SENT", "PAYLOAD"]
+    assert lines[1].split()[:4] == [MESSAGE["id"], "delayed", "5", "1/3"]
+    assert lines[1].endswith('{"sku": "ä"}')
+    assert len(lines) == 2
+    assert node.requests[0].query["state"] == ["delayed"]
+    node.answers[f"GET /apps/shop/queues/orders/messages/{MESSAGE['id']}"] = (200, MESSAGE)
+    assert json.loads(run(node, "messages", "show", "shop", "orders", str(MESSAGE["id"])).out) == MESSAGE
+    node.answers["GET /apps/shop/queues/orders/messages"] = listing()
+    assert run(node, "messages", "shop", "orders").out == "no messages\n"
+
+
+def test_messages_are_deleted_promoted_and_requeued(node: ScriptedNode) -> None:
+    for name in ("a", "b"):
+        node.answers[f"DELETE /apps/shop/queues/orders/messages/{name}"] = (204, None)
+        node.answers[f"POST /apps/shop/queues/orders/messages/{name}/promote"] = (200, MESSAGE)
+    node.answers["POST /apps/shop/queues/orders/messages/a/requeue"] = (200, MESSAGE)
+    assert run(node, "messages", "delete", "shop", "orders", "a", "b").out == "deleted 2 messages\n"
+    assert json.loads(run(node, "messages", "promote", "shop", "orders", "a", "--json").out) == {"promoted": 1}
+    assert run(node, "messages", "requeue", "shop", "orders", "a").out == "requeued 1 message\n"
+    assert [method for method, _, _ in asked(node)] == ["DELETE", "DELETE", "POST", "POST"]
+    node.answers["POST /apps/shop/queues/orders/messages/c/requeue"] = (409, {"code": "conflict", "detail": "not held"})
+    assert run(node, "messages", "requeue", "shop", "orders", "c").err == "Error: not held\n"
+
+
+# --- running
+
+
+def test_running_executions_are_listed_and_cancelled(node: ScriptedNode) -> None:
+    execution = {
+        "id": "0193814c-7c9e-7000-8000-000000000003",
+        "node_id": "n1",
+        "script": "triage",
+        "source": "queue",
+        "queue_name": "orders",
+        "message_id": "m1",
+        "started_at": "2026-01-01T00:00:00Z",
+        "cancelling": True,
+    }
+    node.answers["GET /apps/shop/executions/running"] = listing(execution)
+    line = run(node, "running").out.splitlines()[1]
+    assert line.split()[:4] == ["shop", execution["id"], "triage", "(cancelling)"]
+    node.answers["GET /apps/shop/executions/running"] = listing()
+    assert run(node, "running", "shop").out == "nothing runs\n"
+    answer = {"execution_id": "x", "status": "requested", "discard": True}
+    node.answers["POST /apps/shop/executions/x/cancel"] = (202, answer)
+    done = run(node, "cancel", "shop", "x", "--discard")
+    assert done.out == "requested: x ends at its next tick, its message is discarded\n"
+    assert node.requests[-1].body == {"discard": True}
+    assert json.loads(run(node, "cancel", "shop", "x", "--json").out) == answer
+    assert node.requests[-1].body == {"discard": False}
+
+
 # --- dead letters
 
 

@@ -51,7 +51,7 @@ def test_every_command_has_help(name: str) -> None:
     assert ran.out.startswith(f"Usage: picloud {name} ")
 
 
-GROUPS = {"db", "token", "dead", "queues", "secrets", "cron"}
+GROUPS = {"db", "token", "dead", "messages", "queues", "secrets", "cron"}
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in GROUPS])
