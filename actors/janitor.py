@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
+import psycopg
 import trio
 
 from picloud.actors.retrying import OutageBackoff
@@ -110,7 +111,14 @@ class Janitor:
         backoff.ok()
         try:
             while self.leads:
-                await self.sweep(store)
+                try:
+                    await self.sweep(store)
+                    backoff.ok()
+                except psycopg.Error as error:
+                    # a statement that the server refuses or cuts short (its own time limit, rights) is tried again at
+                    # the next sweep: housekeeping must never cost a node its life
+                    self.health.degraded(error)
+                    self._tell([("sweep", f"a sweep failed: {error}")])
                 await trio.sleep(self._config.interval)
         finally:
             self.leads = False

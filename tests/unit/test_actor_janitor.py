@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import trio
+from psycopg.errors import QueryCanceled
 from trio.testing import MockClock
 
 from picloud.actors.janitor import Janitor, JanitorConfig, Swept
@@ -25,6 +26,7 @@ class House:
         self.sessions = 0
         self.taken = False
         self.outages = 0
+        self.broken = 0
         self.swept_at: list[float] = []
         self.bloated: list[BloatedTable] = []
         self.pins: list[Pin] = []
@@ -57,6 +59,9 @@ class House:
         return await self._batch("versions", limit)
 
     async def prune_tokens(self, limit: int) -> int:
+        if self.broken:
+            self.broken -= 1
+            raise QueryCanceled("canceling statement due to statement timeout")
         return await self._batch("tokens", limit)
 
     async def drop_partitions(self) -> list[str]:
@@ -125,6 +130,22 @@ async def test_an_outage_ends_the_leadership_and_is_waited_out(autojump_clock: M
         await trio.sleep(5)
         assert janitor.leads
         assert janitor.health.current.state == "ok"
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_statement_that_is_cut_short_is_shown_and_tried_at_the_next_sweep(autojump_clock: MockClock) -> None:
+    house, said = House(), list[str]()
+    janitor = Janitor(house.open, JanitorConfig(interval=10.0), warn=said.append)
+    house.broken = 2
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(janitor.run)
+        await trio.sleep(15)
+        assert janitor.health.current.state == "degraded"
+        assert janitor.leads
+        assert said == ["a sweep failed: canceling statement due to statement timeout"]
+        await trio.sleep(10)
+        assert janitor.health.current.state == "ok"
+        assert (janitor.sweeps, house.sessions) == (1, 1)
         nursery.cancel_scope.cancel()
 
 
