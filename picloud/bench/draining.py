@@ -33,6 +33,15 @@ async def drain(node: BenchNode, script: str, source: str, count: int, *, concur
     return count / seconds
 
 
+async def drain_unrecorded(node: BenchNode, script: str, source: str, count: int) -> float:
+    """Return the same where executions are not recorded: the difference is what recording costs."""
+    node.records = False
+    try:
+        return await drain(node, script, source, count)
+    finally:
+        node.records = True
+
+
 async def enqueue(node: BenchNode, count: int, *, batch: int, senders: int) -> float:
     """Return messages per second committed in batches of `batch`, by so many senders with a connection each."""
     queue = f"enqueue-{uuid7()}"

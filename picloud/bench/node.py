@@ -47,6 +47,8 @@ class BenchNode:
     """What else takes the outcomes, on the handlers' threads."""
     started_at: dict[str, float] = field(default_factory=dict)
     """`time.perf_counter()` of the latest handler's start, by queue; apps share it: their queues' names differ."""
+    records: bool = True
+    """Whether executions are recorded, as a product's node does."""
 
     def note_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Take what a slice led to, right at its end."""
@@ -120,9 +122,8 @@ async def bench_node(
     *,
     on_outcomes: Callable[[Sequence[Outcome]], None] = lambda outcomes: None,
     restart_backoff: Backoff = CONSUMER_BACKOFF,
-    record: bool = True,
 ) -> AsyncIterator[BenchNode]:
-    """Run a tree without a server on the database of `dsn`, in an app of its own; `record` its executions or not."""
+    """Run a tree without a server on the database of `dsn`, in an app of its own."""
     prepare_process()
     wakes = QueueWakes()
     async with Pool(dsn, settings.db_pool_size) as pool:
@@ -133,12 +134,12 @@ async def bench_node(
         reads = ThreadConnections(dsn)
         world = NodeWorld(library, reads, pool, trio.lowlevel.current_trio_token(), partial(wake_for_sent, wakes))
         engine = Engine(EngineSettings(), world)
-        recording = Recording(settings.record_buffer_mb * 1024 * 1024) if record else None
+        recording = Recording(settings.record_buffer_mb * 1024 * 1024)
 
         def note(outcomes: Sequence[Outcome]) -> None:
             node.note_outcomes(outcomes)
             on_outcomes(outcomes)
-            if recording is not None:
+            if node.records:
                 recording(outcomes)
 
         parts = Parts(

@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 from picloud.bench.ceiling import drain_by_pgbench
 from picloud.bench.claiming import FLOOD_QUEUE, claim_backlog, claim_pinned
 from picloud.bench.crowd import BUSY, Crowd
-from picloud.bench.draining import SENDERS, drain, enqueue
+from picloud.bench.draining import SENDERS, drain, drain_unrecorded, enqueue
 from picloud.bench.feeding import CPU_5MS, ENQUEUE_ONE, NOOP, SLEEP_50MS
 from picloud.bench.invoking import invoke_async
 from picloud.bench.latency import fairness, idle_latency
@@ -54,7 +54,8 @@ def _drains(node: BenchNode, dsn: str, options: QueueOptions) -> list[Case]:
     count = options.messages
     params = {"messages": count}
     slow, sleeping = min(count, 400), min(count, 640)
-    rivals: dict[str, Run] = {name: Peer(name, dsn, count).drain for name in options.peers}
+    rivals: dict[str, Run] = {"unrecorded": partial(drain_unrecorded, node, "noop", NOOP, count)}
+    rivals |= {name: Peer(name, dsn, count).drain for name in options.peers}
     if options.ceiling:
         rivals["ceiling"] = partial(drain_by_pgbench, node, dsn, count)
     noop = partial(drain, node, "noop", NOOP, count)

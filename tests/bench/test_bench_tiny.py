@@ -29,7 +29,7 @@ MORE = {
     "soak": {"rate"},
 }
 RATIOS = {
-    "drain-noop": {"ceiling"},
+    "drain-noop": {"ceiling", "unrecorded"},
     "many-queues": {"cost"},
     "claim-backlog": {"growth"},
     "soak": {"memory", "table", "latency"},

@@ -13,6 +13,7 @@ from picloud.db.dead_letter_triggers import insert_dead_letter_trigger
 from picloud.db.execution_reads import ExecutionFilter, ExecutionRecord, list_executions, list_trace
 from picloud.db.scripts import put_script
 from picloud.db.triggers import QueueTriggerSettings
+from picloud.dead_letter_spec import DeadLetterTriggerSpec
 
 HANG_LIMIT = 60.0
 SCRIPTS = {
@@ -40,7 +41,7 @@ async def deploy(node: BenchNode) -> None:
     async with node.parts.pool.connection() as conn:
         for name in ("callee", "later", "mourn"):
             await put_script(conn, node.app.id, name, SCRIPTS[name])
-        await insert_dead_letter_trigger(conn, node.app.id, "mourn")
+        await insert_dead_letter_trigger(conn, node.app.id, DeadLetterTriggerSpec("mourn"))
     settings = QueueTriggerSettings(retry_max_attempts=1)
     for name in ("root", "second", "third"):
         await node.bind(name, SCRIPTS[name], name, settings)
