@@ -23,7 +23,7 @@ from picloud.actors.outbox import Outbox, OutboxConfig
 from picloud.actors.pulse import Guard, Pulse, PulseConfig
 from picloud.actors.reclaim import Reclaim, ReclaimConfig
 from picloud.actors.recorder import Recorder, RecorderConfig
-from picloud.actors.recording import Recording
+from picloud.actors.recording import Recording, keep_as_recorded
 from picloud.actors.roster import Roster, RosterConfig, name_consumer
 from picloud.actors.running import Running, RunningConfig
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
@@ -238,6 +238,7 @@ def _outbox(parts: Parts) -> Outbox:
         ),
         on_sent=partial(wake_for_messages, parts.wakes),
         on_outbox=partial(parts.wakes.changed, "outbox"),
+        amend=parts.recording.amend if parts.recording is not None else keep_as_recorded,
     )
 
 
@@ -325,6 +326,7 @@ async def _make_consumer(parts: Parts, trigger: QueueTrigger) -> ChildSpec:
         on_sent=partial(wake_for_messages, parts.wakes, trigger.app_id),
         on_retry=partial(parts.wakes.wake_in, key),
         on_outbox=partial(parts.wakes.changed, "outbox"),
+        amend=parts.recording.amend if parts.recording is not None else keep_as_recorded,
     )
     return ChildSpec(
         name_consumer(trigger),

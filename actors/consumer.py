@@ -11,6 +11,7 @@ from typing import Protocol
 import trio
 
 from picloud.actors.lane import Handle, Lane, LaneConfig, LaneStore
+from picloud.actors.recording import Amend, keep_as_recorded
 from picloud.actors.runtime import HealthGauge, WakeMailbox
 from picloud.actors.settling import Verdict
 from picloud.backoff import compute_backoff
@@ -55,6 +56,7 @@ class Consumer:
         on_sent: Callable[[Sequence[NewMessage]], None],
         on_retry: Callable[[float], None],
         on_outbox: Callable[[], None] = lambda: None,
+        amend: Amend = keep_as_recorded,
     ) -> None:
         self.trigger = trigger
         self.mailbox = wake
@@ -67,6 +69,7 @@ class Consumer:
         self.leases_lost = 0
         self.last_message_at: str | None = None
         self.store = store
+        self.amend = amend
         self._handle = handle
         self._config = config
         self._on_sent = on_sent

@@ -13,6 +13,7 @@ import trio
 from uuid_utils.compat import uuid7
 
 from picloud.actors.batch_size import BatchSize
+from picloud.actors.recording import Amend
 from picloud.actors.retrying import OutageBackoff, retry_outages
 from picloud.actors.runtime import HealthGauge
 from picloud.actors.settling import Batch, Refused, Verdict, W, judge, judge_commit
@@ -20,7 +21,7 @@ from picloud.db.messages import Pulled, Settlement
 from picloud.db.units import Committed, Unit
 from picloud.engine import Outcome
 from picloud.errors import DatabaseUnavailable
-from picloud.types import AppId, ClaimToken
+from picloud.types import AppId, ClaimToken, ScriptError
 
 W_contra = TypeVar("W_contra", contravariant=True)
 
@@ -112,6 +113,10 @@ class LaneOwner(Protocol[W, S]):
     def gave_up(self, verdict: Verdict[W], /) -> None:
         """Count failures, and set timers for those tried again."""
 
+    @property
+    def amend(self) -> Amend:
+        """Corrects what was recorded of an execution whose effects were not committed."""
+
     async def note_fired(self) -> None:
         """Note that something was handled."""
 
@@ -171,6 +176,8 @@ class Lane(Generic[W, S]):
                 found = await self._pull(limit)
             self._backoff.ok()
         except DatabaseUnavailable as error:
+            if self._to_settle:
+                self._to_settle[0].is_doubtful = True
             await self._backoff.wait(error)
             return True
         return found or bool(self._to_settle)
@@ -186,6 +193,11 @@ class Lane(Generic[W, S]):
         if verdict is not None:
             self._to_settle.popleft()
             self._owner.settled(verdict, pulled.acked)
+            if pulled.lost and not verdict.is_doubtful:
+                lost = set(pulled.lost)
+                for item_id, (app_id, execution_id) in zip(verdict.done, verdict.executions, strict=True):
+                    if item_id in lost:
+                        self._owner.amend(app_id, execution_id, "lease_lost", None)
         self._has_more = 0 < len(pulled.messages) == limit
         if pulled.messages:
             self._scan.advance(pulled.messages)
@@ -241,11 +253,28 @@ class Lane(Generic[W, S]):
     async def _commit(self, verdict: Verdict[W], app_id: AppId) -> None:
         units = verdict.units[app_id]
         work = [unit for _, unit in units]
-        commit = partial(self._owner.store.commit, app_id, verdict.token, work)
+        tries = 0
+
+        async def commit() -> Committed:
+            nonlocal tries
+            tries += 1
+            return await self._owner.store.commit(app_id, verdict.token, work)
+
         committed = await retry_outages(commit, self._owner.health)
         del verdict.units[app_id]
+        self._amend_units(app_id, work, committed, is_doubtful=tries > 1)
         judge_commit(verdict, units, committed, self._owner.retry_wait_ms)
         self._owner.committed(app_id, len(units), committed)
+
+    def _amend_units(self, app_id: AppId, units: Sequence[Unit], committed: Committed, *, is_doubtful: bool) -> None:
+        refused, done = dict(committed.refused), set(committed.done)
+        for unit in units:
+            if unit.execution_id is None or unit.cause in done:
+                continue
+            if unit.cause in refused:
+                self._owner.amend(app_id, unit.execution_id, "error", ScriptError.of(refused[unit.cause]))
+            elif not is_doubtful:
+                self._owner.amend(app_id, unit.execution_id, "lease_lost", None)
 
     async def _keep_leases(self, scope: trio.CancelScope) -> None:
         """Extend the leases of all that is held, at a third of their time."""

@@ -11,6 +11,7 @@ import trio
 
 from picloud.actors.crew import Crew
 from picloud.actors.lane import Handle, Lane, LaneConfig, LaneStore, Ran
+from picloud.actors.recording import Amend, keep_as_recorded
 from picloud.actors.retrying import retry_outages
 from picloud.actors.runtime import HealthGauge, WakeMailbox
 from picloud.actors.settling import Verdict
@@ -61,8 +62,10 @@ class Outbox:
         *,
         on_sent: Callable[[AppId, Sequence[NewMessage]], None],
         on_outbox: Callable[[], None],
+        amend: Amend = keep_as_recorded,
     ) -> None:
         self.store = store
+        self.amend = amend
         self.mailbox = wake
         self.health = HealthGauge()
         self.stopping = False

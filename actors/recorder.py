@@ -10,11 +10,11 @@ import structlog
 import trio
 from psycopg import errors
 
-from picloud.actors.recording import Recording
+from picloud.actors.recording import MAX_AMENDMENTS, Recording
 from picloud.actors.retrying import OutageBackoff
 from picloud.actors.runtime import HealthGauge, WakeMailbox
 from picloud.db.connection import Connection
-from picloud.db.execution_rows import Chunk, write_chunks
+from picloud.db.execution_rows import Amendment, Chunk, amend_executions, write_chunks
 from picloud.db.executions import ensure_partitions, list_record_policies
 from picloud.errors import DatabaseUnavailable
 
@@ -54,6 +54,7 @@ class Recorder:
         self._config = config
         self._conn: Connection | None = None
         self._batch: list[Chunk] = []
+        self._amendments: list[Amendment] = []
         self._tries = 0
         self._next_housekeeping = 0.0
 
@@ -83,8 +84,11 @@ class Recorder:
     async def write(self) -> bool:
         """Write one batch, if there is anything; return whether it was a full one."""
         if not self._batch:
+            # first, so that what they correct is written before
+            self._amendments = [*self._amendments, *self._recording.take_amendments()][-MAX_AMENDMENTS:]
             self._batch, self._tries = self._recording.take(self._config.batch_bytes), 0
         if not self._batch:
+            await self._amend()
             return False
         is_full = sum(chunk.size_bytes for chunk in self._batch) > self._config.batch_bytes // 2
         conn = await self._connection()
@@ -99,6 +103,8 @@ class Recorder:
             await self._write_one_by_one(conn)
         self._note_written(self._batch)
         self._batch = []
+        if not is_full:
+            await self._amend()
         return is_full
 
     def details(self) -> dict[str, object]:
@@ -134,6 +140,17 @@ class Recorder:
         self.executions_written += sum(chunk.execution_count for chunk in chunks)
         self.logs_written += sum(chunk.log_count for chunk in chunks)
 
+    async def _amend(self) -> None:
+        """Apply corrections, once all is written that they may be about."""
+        if not self._amendments:
+            return
+        conn = await self._connection()
+        try:
+            await amend_executions(conn, self._amendments)
+        except psycopg.Error as error:
+            _log.error("executions not amended", count=len(self._amendments), error=str(error))
+        self._amendments = []
+
     async def _keep_house(self) -> None:
         conn = await self._connection()
         self._recording.policies = await list_record_policies(conn)
@@ -156,6 +173,7 @@ class Recorder:
         try:
             while self._batch or self._recording.figures().buffered:
                 await self.write()
+            await self.write()
         except DatabaseUnavailable as error:
             self.health.degraded(error)
         finally:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
 from picloud.db.execution_rows import (
     PLAIN_FATE,
+    Amendment,
     Chunk,
     ExecutionFate,
     encode_fate,
@@ -21,7 +22,9 @@ from picloud.db.execution_rows import (
 from picloud.db.messages import error_json
 from picloud.engine import Call, Job, Outcome, QueueEvent
 from picloud.engine.logs import clean_json
-from picloud.types import AppId, ExecutionId, Json, RecordPolicy, ScriptError
+from picloud.types import AppId, ExecutionId, ExecutionStatus, Json, RecordPolicy, ScriptError
+
+MAX_AMENDMENTS = 10_000
 
 LOGS_SHARE = 0.5
 """Of the room: beyond it log lines are dropped, so that executions still find some."""
@@ -36,6 +39,16 @@ class RecordingFigures(NamedTuple):
     buffered_bytes: int
 
 
+Amend = Callable[[AppId, ExecutionId, ExecutionStatus, ScriptError | None], None]
+"""Corrects how an execution ended that was recorded."""
+
+
+def keep_as_recorded(
+    app_id: AppId, execution_id: ExecutionId, status: ExecutionStatus, error: ScriptError | None
+) -> None:
+    """Correct nothing: where nothing is recorded."""
+
+
 class Recording:
     """Takes outcomes on any thread, encodes them at once, and holds the bytes until they are written.
 
@@ -47,6 +60,7 @@ class Recording:
         """Of the apps that do not record everything; replaced as a whole."""
         self._max_bytes = max_bytes
         self._chunks: deque[Chunk] = deque()
+        self._amendments: deque[Amendment] = deque(maxlen=MAX_AMENDMENTS)
         self._held_bytes = 0
         self._held = 0
         self._executions_dropped = 0
@@ -58,6 +72,19 @@ class Recording:
         wanted = self._choose(outcomes) if self.policies else outcomes
         if wanted:
             self._add(encode_outcomes(wanted))
+
+    def amend(
+        self, app_id: AppId, execution_id: ExecutionId, status: ExecutionStatus, error: ScriptError | None
+    ) -> None:
+        """Correct how an execution ended that was taken before; one that was not recorded stays so."""
+        self._amendments.append(Amendment(app_id, execution_id, status, _error(error)))
+
+    def take_amendments(self) -> list[Amendment]:
+        """Return corrections; to be asked for before the chunks that hold what they are about."""
+        taken: list[Amendment] = []
+        while self._amendments:
+            taken.append(self._amendments.popleft())
+        return taken
 
     def take(self, max_bytes: int) -> list[Chunk]:
         """Return the oldest chunks, at least one where there is any; they count until `release`."""

@@ -60,6 +60,10 @@ class Verdict(Generic[W]):
 
     token: ClaimToken
     done: list[UUID] = field(default_factory=list)
+    executions: list[tuple[AppId, ExecutionId]] = field(default_factory=list)
+    """Those of `done`, in the same order."""
+    is_doubtful: bool = False
+    """An outage came between: what is settled may have been settled before, and look lost."""
     effects: list[Effect] = field(default_factory=list)
     sent: dict[AppId, list[NewMessage]] = field(default_factory=dict)
     """The messages of `effects` by app."""
@@ -121,6 +125,7 @@ def _accept(verdict: Verdict[W], item: W, outcome: Outcome) -> None:
         verdict.units.setdefault(app_id, []).append((item, Unit(item.id, effects, outcome.execution_id)))
         return
     verdict.done.append(item.id)
+    verdict.executions.append((app_id, outcome.execution_id))
     if effects.messages:
         verdict.effects += [Effect(item.id, message) for message in effects.messages]
         verdict.sent.setdefault(app_id, []).extend(effects.messages)

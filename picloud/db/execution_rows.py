@@ -54,6 +54,15 @@ class Chunk(NamedTuple):
         return len(self.executions) + len(self.logs)
 
 
+class Amendment(NamedTuple):
+    """How a recorded execution ended after all. `error` is plain JSON data; None leaves it."""
+
+    app_id: UUID
+    execution_id: UUID
+    status: ExecutionStatus
+    error: Json
+
+
 def encode_head(
     app_id: UUID, script: str, version: int, source: str, trigger_id: UUID | None, queue_name: str | None
 ) -> bytes:
@@ -133,6 +142,19 @@ async def write_chunks(conn: Connection, chunks: Sequence[Chunk]) -> None:
         logs = [chunk.logs for chunk in chunks if chunk.logs]
         if logs:
             await _copy(conn, _sql.copy_execution_logs, logs)
+
+
+async def amend_executions(conn: Connection, amendments: Sequence[Amendment]) -> None:
+    """Correct rows that are there; followers of the log see them as written now."""
+    values = {
+        "app_ids": [one.app_id for one in amendments],
+        "ids": [one.execution_id for one in amendments],
+        "statuses": [one.status for one in amendments],
+        "errors": [None if one.error is None else json.dumps(one.error) for one in amendments],
+    }
+    async with conn.transaction():
+        await conn.execute(_sql.commit_lazily)
+        await conn.execute(_sql.amend_executions, values)
 
 
 async def _copy(conn: Connection, statement: str, pieces: Sequence[bytes]) -> None:

@@ -67,6 +67,8 @@ class Pulled(Generic[W]):
     """Somebody paused the queue: nothing is claimed until it is resumed."""
     retry_in: float | None = None
     """Seconds until the queue's rate allows another message, where it held some back."""
+    lost: Sequence[UUID] = ()
+    """What was to be acknowledged and whose lease was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +196,16 @@ async def pull_messages(
     }
     cur = await conn.execute(_sql.pull_messages, parameters)
     rows = await cur.fetchall()
-    acked, paused = rows[0][10], rows[0][11]
+    acked, paused, lost = rows[0][10], rows[0][11], rows[0][12] or ()
     if rows[0][0] is None:
-        return Pulled([], acked, paused)
+        return Pulled([], acked, paused, lost=lost)
     # `returning` promises no order
     rows.sort(key=_ready_order)
     payloads = json.loads(f"[{','.join([row[1] for row in rows])}]")
     return Pulled(
-        [Message(row[0], queue_name, payload, *row[2:10]) for row, payload in zip(rows, payloads, strict=True)], acked
+        [Message(row[0], queue_name, payload, *row[2:10]) for row, payload in zip(rows, payloads, strict=True)],
+        acked,
+        lost=lost,
     )
 
 

@@ -118,13 +118,13 @@ async def pull_deliveries(
     }
     cur = await conn.execute(_sql.pull_deliveries, parameters)
     rows = await cur.fetchall()
-    acked = rows[0][-1]
+    acked, lost = rows[0][-1], rows[0][-2] or ()
     if rows[0][0] is None:
-        return Pulled([], acked)
+        return Pulled([], acked, lost=lost)
     # decoded at once: psycopg takes several times as long, one by one
     events = json.loads(f"[{','.join([row[9] for row in rows])}]")
-    claimed = [Delivery(*(*row[:9], event, *row[10:-1])) for row, event in zip(rows, events, strict=True)]
-    return Pulled(_interleave(claimed), acked)
+    claimed = [Delivery(*(*row[:9], event, *row[10:-2])) for row, event in zip(rows, events, strict=True)]
+    return Pulled(_interleave(claimed), acked, lost=lost)
 
 
 def _interleave(claimed: list[Delivery]) -> list[Delivery]:

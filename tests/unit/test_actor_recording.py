@@ -7,7 +7,7 @@ from uuid import UUID
 
 from actor_probes import make_message, outcome
 
-from picloud.actors.recording import Recording
+from picloud.actors.recording import MAX_AMENDMENTS, Recording
 from picloud.engine import Outcome
 from picloud.types import AppId, ExecutionId, LogLine, RecordPolicy, ScriptError
 
@@ -102,3 +102,12 @@ def test_rates_at_the_ends_keep_all_and_nothing() -> None:
         recording.policies = {AppId(app): RecordPolicy("sampled", rate)}
         recording([of_app(app, ran()) for _ in range(50)])
         assert recording.figures().buffered == kept
+
+
+def test_corrections_are_kept_up_to_a_number() -> None:
+    recording = Recording(max_bytes=1000)
+    for number in range(MAX_AMENDMENTS + 5):
+        recording.amend(AppId(UUID(int=7)), ExecutionId(UUID(int=number)), "error", FAILURE)
+    taken = recording.take_amendments()
+    assert (len(taken), taken[0].execution_id, taken[0].error["type"]) == (MAX_AMENDMENTS, UUID(int=5), "ValueError")
+    assert recording.take_amendments() == []

@@ -151,3 +151,10 @@ select id, 2147483647, script_name, 'error', started_at + make_interval(secs => 
   from failures
  order by written_at, execution_id, seq
  limit %(limit)s;
+
+-- name: amend_executions
+update executions e
+   set status = a.status, error = coalesce(a.error::jsonb, e.error), written_at = now()
+  from unnest(%(app_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(errors)s::text[])
+       as a(app_id, id, status, error)
+ where e.app_id = a.app_id and e.id = a.id;

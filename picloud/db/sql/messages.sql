@@ -167,8 +167,10 @@ with acked as (
             q.trigger_depth, q.root_execution_id, q.parent_execution_id
 )
 select c.id, c.payload, c.attempt, c.max_attempts, c.priority, c.enqueued_at, c.deliver_after,
-       c.trigger_depth, c.root_execution_id, c.parent_execution_id, a.acked, a.paused
+       c.trigger_depth, c.root_execution_id, c.parent_execution_id, a.acked, a.paused, a.lost
   from (select (select count(*)::int from acked) as acked, (select is_on from pause) as paused,
+               (select array(select unnest(%(ack_ids)s::uuid[]) except select id from acked)
+                 where (select count(*) from acked) < cardinality(%(ack_ids)s::uuid[])) as lost,
                case when not %(is_durable)s then set_config('synchronous_commit', 'off', true) end) a
   left join claimed c on true;
 

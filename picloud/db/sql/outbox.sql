@@ -102,8 +102,10 @@ with recursive acked as (
 select c.id, c.app_id, p.name, c.source_kind, c.trigger_id, c.script_id, s.name, s.app_id, s.version, c.event::text,
        c.attempt, c.max_attempts, c.created_at, c.deliver_after, c.trigger_depth, c.root_execution_id,
        coalesce(t.retry_backoff, 'exponential'), coalesce(t.retry_base_ms, 1000),
-       c.parent_execution_id, a.acked
-  from (select (select count(*)::int from acked) as acked) a
+       c.parent_execution_id, a.lost, a.acked
+  from (select (select count(*)::int from acked) as acked,
+               (select array(select unnest(%(ack_ids)s::uuid[]) except select id from acked)
+                 where (select count(*) from acked) < cardinality(%(ack_ids)s::uuid[])) as lost) a
   left join claimed c on true
   left join apps p on p.id = c.app_id
   left join scripts s on s.id = c.script_id
