@@ -27,6 +27,7 @@ from picloud.actors.recording import Recording, keep_as_recorded
 from picloud.actors.roster import Roster, RosterConfig, name_consumer
 from picloud.actors.running import Running, RunningConfig
 from picloud.actors.runtime import Backoff, ChildSpec, DynamicSupervisor, Journal, Supervisor
+from picloud.actors.smtp import SmtpReceiver
 from picloud.actors.stores import PoolCronStore, PoolOutboxStore, PoolQueueStore
 from picloud.actors.tree_text import render_tree
 from picloud.actors.wakes import QueueKey, QueueWakes
@@ -73,6 +74,7 @@ class Parts:
     recording: Recording | None = None
     """Where `on_outcomes` puts what is recorded; None: nothing is."""
     connect_recorder: Callable[[], Awaitable[Connection]] | None = None
+    smtp: SmtpReceiver | None = None
     revive_database: Callable[[], Awaitable[None]] | None = None
     hang_guard: Guard | None = None
     """Ends the process when the event loop does not turn any more."""
@@ -81,10 +83,9 @@ class Parts:
 
 
 class Stoppable(Protocol):
-    """The HTTP server."""
+    """The HTTP server, and the receiver of mails."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = ...) -> None: ...
-
     def stop(self) -> None: ...
 
 
@@ -97,11 +98,12 @@ class NodeTree:
     outbox: Outbox
     server: Stoppable | None
     pool: Pool
+    smtp: Stoppable | None = None
 
     def close_intake(self) -> None:
-        """Accept no request and claim no message any more; what runs goes on."""
-        if self.server is not None:
-            self.server.stop()
+        """Accept no request and no mail and claim no message any more; what runs goes on."""
+        for server in filter(None, (self.server, self.smtp)):
+            server.stop()
         self.roster.close()
         self.outbox.close()
 
@@ -177,7 +179,7 @@ def build_tree(parts: Parts, server: Stoppable | None = None) -> NodeTree:
     root = Supervisor(
         "picloud", children, strategy="rest_for_one", max_restarts=5, max_seconds=30.0, journal=parts.journal
     )
-    return NodeTree(root, roster, outbox, server, parts.pool)
+    return NodeTree(root, roster, outbox, server, parts.pool, parts.smtp)
 
 
 def wake_for_messages(wakes: QueueWakes, app_id: AppId, messages: Sequence[NewMessage]) -> None:
@@ -274,6 +276,7 @@ def _services(parts: Parts, outbox: Outbox) -> Supervisor:
             ChildSpec("outbox", outbox.run, shutdown=parts.settings.drain_secs, on_shutdown=outbox.drain),
             ChildSpec("cron", cron.run),
             ChildSpec("janitor", janitor.run),
+            *([parts.smtp.as_child()] if parts.smtp else []),
         ],
     )
 

@@ -141,12 +141,12 @@ class AppLog:
         _log.exception("app_failed", during=message)
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 takes any free one.
+def bind(host: str, port: int, *, settings: tuple[str, str] = ("--host", "--port")) -> socket.socket:
+    """Return a listening socket; port 0 takes any free one. `settings` are what sets the two.
 
     Raises: AddressInUse, ServerError; their texts say what to choose instead.
     """
-    family, kind, protocol, address = _resolve(host, port)
+    family, kind, protocol, address = _resolve(host, port, settings)
     sock = socket.socket(family, kind, protocol)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -155,30 +155,34 @@ def bind(host: str, port: int) -> socket.socket:
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
-        raise _explain(error, host, port) from error
+        raise _explain(error, host, port, settings) from error
     sock.setblocking(False)
     return sock
 
 
-def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, socket.SocketKind, int, Any]:
+def _resolve(
+    host: str, port: int, settings: tuple[str, str]
+) -> tuple[socket.AddressFamily, socket.SocketKind, int, Any]:
+    by_host, by_port = settings
     if not 0 <= port <= 65535:
-        raise ServerError(f"there is no port {port}: choose one from 1 to 65535 with --port, or 0 for any free one")
+        raise ServerError(f"there is no port {port}: choose one from 1 to 65535 with {by_port}, or 0 for any free one")
     try:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
-        raise ServerError(f"unknown host '{host}': choose an address of this machine with --host") from error
+        raise ServerError(f"unknown host '{host}': choose an address of this machine with {by_host}") from error
     # where a name has both, clients try 127.0.0.1 more often than ::1
     family, kind, protocol, _, address = min(found, key=lambda info: info[0] != socket.AF_INET)
     return family, kind, protocol, address
 
 
-def _explain(error: OSError, host: str, port: int) -> ServerError:
+def _explain(error: OSError, host: str, port: int, settings: tuple[str, str]) -> ServerError:
+    by_host, by_port = settings
     if error.errno == errno.EADDRINUSE:
-        return AddressInUse(f"port {port} on {host} is in use by another process: choose another with --port")
+        return AddressInUse(f"port {port} on {host} is in use by another process: choose another with {by_port}")
     if error.errno in {errno.EACCES, errno.EPERM}:
-        return ServerError(f"port {port} on {host} is not allowed to this user: choose one above 1023 with --port")
+        return ServerError(f"port {port} on {host} is not allowed to this user: choose one above 1023 with {by_port}")
     if error.errno == errno.EADDRNOTAVAIL:
-        return ServerError(f"this machine has no address {host}: choose another with --host")
+        return ServerError(f"this machine has no address {host}: choose another with {by_host}")
     return ServerError(f"cannot listen on port {port} of {host}: {error.strerror}")
 
 

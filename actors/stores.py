@@ -7,6 +7,7 @@ from uuid import UUID
 
 from picloud.actors.settling import Verdict
 from picloud.db.cron_fires import Fired, find_next_due, fire_due, prune_fires
+from picloud.db.email_triggers import Recipient, find_mailbox_trigger, insert_mail
 from picloud.db.messages import (
     LowWater,
     Pulled,
@@ -31,6 +32,7 @@ from picloud.db.pool import Pool
 from picloud.db.queue_rules import pull_by_rules
 from picloud.db.triggers import touch_queue_trigger
 from picloud.db.units import DELIVERIES, Committed, Unit, commit_units
+from picloud.mail_spec import Mailbox
 from picloud.types import AppId, ClaimToken, Message, QueueTrigger, TriggerId
 
 
@@ -97,6 +99,25 @@ class PoolCronStore:
         """Forget a batch of what was fired for long ago."""
         async with self._pool.connection() as conn:
             return await prune_fires(conn, older_than=older_than, limit=limit)
+
+
+class PoolMailStore:
+    """The statements of the SMTP receiver."""
+
+    __slots__ = ("_pool",)
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def find_trigger(self, mailbox: Mailbox) -> TriggerId | None:
+        """Return who wants the mails to an address."""
+        async with self._pool.connection() as conn:
+            return await find_mailbox_trigger(conn, mailbox)
+
+    async def store(self, event: str, recipients: Sequence[Recipient]) -> list[UUID]:
+        """Put a mail into the outbox, in one transaction."""
+        async with self._pool.connection() as conn:
+            return await insert_mail(conn, event, recipients)
 
 
 class PoolQueueStore:

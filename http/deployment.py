@@ -16,11 +16,13 @@ from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.http.bodies import RequestBody, Text, View
 from picloud.http.cron_triggers import CronSettingsBody
 from picloud.http.dead_letter_triggers import DeadLetterSettingsBody
+from picloud.http.email_triggers import NewEmailTriggerBody
 from picloud.http.node import node
 from picloud.http.queues import RulesBody
 from picloud.http.requests import read_model
 from picloud.http.responses import respond
 from picloud.http.triggers import SettingsBody
+from picloud.mail_spec import EmailTriggerSpec
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec, check_manifest, check_scripts
 from picloud.manifest_queues import QueueSpec
 from picloud.names import check_app_name
@@ -71,6 +73,7 @@ class DeployedTriggersBody(RequestBody):
     cron: list[DeployedCronBody] = Field(default_factory=list, max_length=10_000)
 
     dead_letter: list[DeployedDeadLetterBody] = Field(default_factory=list, max_length=10_000)
+    email: list[NewEmailTriggerBody] = Field(default_factory=list, max_length=10_000)
 
     http: list[DeployedRouteBody] = Field(default_factory=list, max_length=10_000)
 
@@ -99,7 +102,7 @@ class ChangeView(View):
 
 
 class EntryView(View):
-    """What happens to one thing of the app; a trigger is named by its queue, method and path, or schedule."""
+    """What happens to one thing of the app; a trigger is named by its queue, method and path, schedule, or address."""
 
     action: Action
     kind: Kind
@@ -169,4 +172,5 @@ def _manifest(app: str, body: DeploymentBody) -> Manifest:
         record_sample_rate=body.record_sample_rate,
         queues=tuple(queues),
         dead_letter_triggers=tuple(dead_letters),
+        email_triggers=tuple(EmailTriggerSpec(**email.model_dump()) for email in body.triggers.email),
     )

@@ -25,6 +25,7 @@ from picloud.db.triggers import (
 from picloud.errors import TriggerNotFound
 from picloud.http.bodies import RequestBody, Text, Time, View
 from picloud.http.cron_triggers import CronTriggerChangeBody, change_cron_trigger, show_cron_trigger
+from picloud.http.email_triggers import EmailTriggerChangeBody, change_email_trigger, show_email_trigger
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import parse_id, read_model, read_query
@@ -106,8 +107,11 @@ async def show(app: str, trigger: str) -> Response:
     trigger_id = _parse_trigger_id(trigger)
     async with node().pool.connection() as conn:
         owner = await get_app(conn, app)
-        if await find_trigger_kind(conn, owner.id, trigger_id) == "cron":
+        kind = await find_trigger_kind(conn, owner.id, trigger_id)
+        if kind == "cron":
             return respond(await show_cron_trigger(conn, owner.id, trigger_id))
+        if kind == "email":
+            return respond(await show_email_trigger(conn, owner.id, trigger_id))
         return respond(TriggerView.of(await get_queue_trigger(conn, owner.id, trigger_id)))
 
 
@@ -117,9 +121,10 @@ async def change(app: str, trigger: str) -> Response:
     trigger_id = _parse_trigger_id(trigger)
     async with node().pool.connection() as conn:
         app_id = (await get_app(conn, app)).id
-        is_cron = await find_trigger_kind(conn, app_id, trigger_id) == "cron"
+        kind = await find_trigger_kind(conn, app_id, trigger_id)
     # a kind never changes: only its fields are read, and no connection waits for them
-    changed = await (_change_cron(app_id, trigger_id) if is_cron else _change_queue(app_id, trigger_id))
+    change_one = {"cron": _change_cron, "email": _change_email}.get(kind or "", _change_queue)
+    changed = await change_one(app_id, trigger_id)
     node().changed("triggers")
     return respond(changed)
 
@@ -140,6 +145,13 @@ async def _change_cron(app_id: AppId, trigger_id: TriggerId) -> View:
     async with node().pool.transaction() as conn:
         await lock_trigger(conn, app_id, trigger_id)
         return await change_cron_trigger(conn, app_id, trigger_id, body)
+
+
+async def _change_email(app_id: AppId, trigger_id: TriggerId) -> View:
+    body = await read_model(EmailTriggerChangeBody)
+    async with node().pool.transaction() as conn:
+        await lock_trigger(conn, app_id, trigger_id)
+        return await change_email_trigger(conn, app_id, trigger_id, body)
 
 
 async def _change_queue(app_id: AppId, trigger_id: TriggerId) -> View:

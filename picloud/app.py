@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from picloud.actors.assembly import NodeTree, Parts
     from picloud.actors.runtime import RestartIntensityExceeded
     from picloud.actors.serving import Serving
+    from picloud.actors.smtp import SmtpReceiver
+    from picloud.actors.wakes import QueueWakes
     from picloud.config import Settings
     from picloud.db.connection import Connection
     from picloud.db.deployment import DeploymentDiff
@@ -59,8 +61,22 @@ def run_node(settings: Settings, options: NodeOptions) -> int:
     with ExitStack() as stack:
         listener = bind(settings.host, settings.port)
         stack.callback(listener.close)
+        mail_listener = _bind_smtp(settings, stack)
         database = _open_database(settings, stack)
-        return trio.run(_Node(settings, options, database, listener).run)
+        return trio.run(_Node(settings, options, database, listener, mail_listener).run)
+
+
+def _bind_smtp(settings: Settings, stack: ExitStack) -> socket.socket | None:
+    """Return the socket for mails, where there is a port for them."""
+    if settings.smtp_port is None:
+        return None
+    from picloud.actors.server import bind
+    from picloud.actors.smtp import SETTINGS, require_smtp
+
+    require_smtp()
+    listener = bind(settings.smtp_host, settings.smtp_port, settings=SETTINGS)
+    stack.callback(listener.close)
+    return listener
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +112,7 @@ class _Node:
     options: NodeOptions
     database: _DatabaseChoice
     listener: socket.socket
+    mail_listener: socket.socket | None
 
     async def run(self) -> int:
         from picloud.db.pool import Pool
@@ -218,11 +235,19 @@ class _Node:
                 connect_recorder=partial(connect, self.database.dsn, application_name=RECORDER),
                 journal=Journal(report=ExitLog(structlog.get_logger("picloud.actors"))),
                 hang_guard=HangGuard(settings.hang_timeout_secs) if settings.hang_timeout_secs else None,
+                smtp=self._smtp(pool, wakes),
                 revive_database=self._revive if self.database.embedded else None,
             )
         finally:
             engine.close()
             reads.close_all()
+
+    def _smtp(self, pool: Pool, wakes: QueueWakes) -> SmtpReceiver | None:
+        from picloud.actors.smtp import make_receiver
+
+        if self.mail_listener is None:
+            return None
+        return make_receiver(self.settings, pool, self.mail_listener, partial(wakes.changed, "outbox"))
 
     async def _revive(self) -> None:
         import trio

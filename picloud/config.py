@@ -87,6 +87,16 @@ class Settings(BaseModel):
     """Versions of each script to go back to, the current one included."""
     pin_warning_secs: float = Field(default=300.0, gt=0)
     """After how long a transaction that keeps the database from clearing dead rows is warned of."""
+    smtp_port: int | None = Field(default=None, ge=0, le=65535)
+    """Where mails for email triggers are received; not set: nowhere."""
+    smtp_host: str = "127.0.0.1"
+    smtp_domain: str | None = Field(default=None, pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$")
+    """Whose `name@app.DOMAIN` are ours, besides `name@app`."""
+    smtp_max_bytes: int = Field(default=10 * 1024 * 1024, ge=1024, le=64 * 1024 * 1024)
+    """One mail as it is sent; what of it does not fit into `max_payload_bytes` is left out of its event."""
+    smtp_tls_cert: Path | None = None
+    """PEM file; with it STARTTLS is offered."""
+    smtp_tls_key: Path | None = None
 
     hang_timeout_secs: float = Field(default=30.0, ge=0)
     """After how long an event loop that does not turn ends the process, to be started again; 0: never."""

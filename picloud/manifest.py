@@ -14,8 +14,10 @@ from picloud.config import suggest
 from picloud.cron_spec import CronTriggerSpec
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import InvalidInput, InvalidManifest, InvalidName, ScriptInvalid, ScriptsInvalid
+from picloud.mail_spec import EmailTriggerSpec
 from picloud.manifest_cron import check_crons, read_crons
 from picloud.manifest_dead_letters import check_dead_letters, read_dead_letters
+from picloud.manifest_email import check_emails, read_emails
 from picloud.manifest_faults import check_keys as _check_keys
 from picloud.manifest_faults import check_script as _check_script
 from picloud.manifest_faults import fail as _fail
@@ -89,6 +91,12 @@ class Manifest:
     queues: tuple[QueueSpec, ...] = ()
     """Settings of queues; one that is not here keeps what it has."""
     dead_letter_triggers: tuple[DeadLetterTriggerSpec, ...] = ()
+    email_triggers: tuple[EmailTriggerSpec, ...] = ()
+
+    @property
+    def addresses(self) -> dict[str, EmailTriggerSpec]:
+        """Email triggers by the address that works on every node."""
+        return {f"{spec.name}@{self.app}": spec for spec in self.email_triggers}
 
 
 def load_manifest(folder: Path) -> Manifest:
@@ -127,6 +135,7 @@ def check_manifest(manifest: Manifest) -> None:
     check_dead_letters(manifest.dead_letter_triggers, manifest.scripts)
     _check_recording(manifest)
     check_queues(manifest.queues)
+    check_emails(manifest.email_triggers, manifest.scripts)
     for at, host in enumerate(manifest.http_hosts):
         if not isinstance(host, str) or not _HOST.match(host):
             _fail(
@@ -168,11 +177,12 @@ def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
     if "name" not in app:
         _fail("app.name", 'missing: write [app] and name = "my-app"')
     triggers = _table(document, "triggers", "triggers")
-    _check_keys(triggers, ("queue", "http", "cron", "dead_letter"), "triggers.")
+    _check_keys(triggers, ("queue", "http", "cron", "dead_letter", "email"), "triggers.")
     queue_triggers = tuple(_read_triggers(triggers.get("queue", [])))
     http_triggers = tuple(_read_routes(triggers.get("http", [])))
     crons = tuple(read_crons(triggers.get("cron", [])))
     queues = tuple(read_queues(document.get("queues", [])))
+    emails = tuple(read_emails(triggers.get("email", [])))
     hosts = app.get("http_hosts", [])
     if not isinstance(hosts, list):
         _fail("app.http_hosts", f"must be a list of hosts, not {_shown(hosts)}")
@@ -189,6 +199,7 @@ def _manifest(folder: Path, document: Mapping[str, Any]) -> Manifest:
         app.get("record_sample_rate"),
         queues,
         tuple(read_dead_letters(triggers.get("dead_letter", []))),
+        emails,
     )
     check_manifest(manifest)
     return manifest

@@ -6,8 +6,12 @@ import re
 
 from picloud.errors import InvalidName
 
+MAX_MAILBOX_CHARS = 64
+"""Of what stands before the @, by RFC 5321."""
+
 _APP = re.compile(r"[a-z][a-z0-9-]{0,62}\Z")
 _SCRIPT = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}\Z")
+_MAILBOX = re.compile(r"[a-z0-9](?:[._-]?[a-z0-9])*\Z")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 
 
@@ -41,6 +45,19 @@ def check_secret_name(name: object) -> str:
     Raises: InvalidName with the form to use.
     """
     return _check_label(name, "secret: invalid name")
+
+
+def check_mailbox_name(name: object) -> str:
+    """Return `name` if it can stand before the @ of an address.
+
+    Raises: InvalidName with the form to use.
+    """
+    if isinstance(name, str) and len(name) <= MAX_MAILBOX_CHARS and _MAILBOX.match(name):
+        return name
+    raise InvalidName(
+        f"email: invalid name {_shown(name)} (lower-case letters and digits, with a '.', '_' or '-' between them, "
+        f"{MAX_MAILBOX_CHARS} characters at most)"
+    )
 
 
 def check_queue_name(name: object) -> str:

@@ -175,6 +175,16 @@ class App:
                 done.append(self.run(target, event, check=check))
         return done
 
+    def receive(self, name: str, text: str = "", *, check: bool = True, **more: Any) -> Done:
+        """Run the script bound to the address `name@app`; `more` is what `email_event` takes.
+
+        Raises: HandlerFailed, unless `check` is False; LookupError for an address without a trigger.
+        """
+        for trigger in self.manifest.email_triggers:
+            if trigger.name == name:
+                return self.run(trigger.script, email_event(text, recipient=f"{name}@{self.name}", **more), check=check)
+        raise LookupError(f"no email trigger '{name}' in picloud.toml")
+
     def close(self) -> None:
         """Stop the engine."""
         self.engine.close()

@@ -68,6 +68,7 @@ def _request(manifest: Manifest, dry_run: bool) -> dict[str, Any]:
             "http": routes,
             "cron": crons,
             "dead_letter": dead_letters,
+            "email": [asdict(email) for email in manifest.email_triggers],
         },
         "queues": [{"name": queue.name, **queue.settings} for queue in manifest.queues],
         "http_hosts": list(manifest.http_hosts),

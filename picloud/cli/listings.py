@@ -41,6 +41,13 @@ _CRON_COLUMNS = (
     Column("FIRED", "fired", spare=2),
     Column("ID", "id", spare=4),
 )
+_EMAIL_COLUMNS = (
+    Column("ADDRESS", "address", style="bold", least=10),
+    Column("SCRIPT", "script", least=10),
+    Column("ENABLED", "enabled", spare=1),
+    Column("RETRY", "retry", spare=2),
+    Column("ID", "id", spare=3),
+)
 
 _DEAD_LETTER_COLUMNS = (
     Column("DEAD LETTERS OF", "of", style="bold", least=10),
@@ -91,6 +98,7 @@ def triggers_command(app: str, node: NodeAddress, as_json: bool) -> None:
         ("http", _ROUTE_COLUMNS, _route_row),
         ("cron", _CRON_COLUMNS, _cron_row),
         ("dead_letter", _DEAD_LETTER_COLUMNS, _dead_letter_row),
+        ("email", _EMAIL_COLUMNS, _email_row),
     )
     with node.connect() as client:
         found = [list(client.items(path("apps", app, "triggers", *kind.split()))) for kind, _, _ in kinds]
@@ -181,6 +189,16 @@ def _cron_row(trigger: Mapping[str, Any]) -> dict[str, str]:
         "in": show_rest(coming),
         "catch_up": policy if policy != "all" else f"all, {trigger['catch_up_limit']} at most",
         "fired": _show_fired(trigger),
+        "id": trigger["id"],
+    }
+
+
+def _email_row(trigger: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        "address": trigger["address"],
+        "script": trigger["script"],
+        "enabled": "yes" if trigger["enabled"] else "no",
+        "retry": _show_retry(trigger),
         "id": trigger["id"],
     }
 

@@ -18,7 +18,7 @@ from picloud.types import AppId, DeadLetterId, DeadLetterReason, Json, MessageId
 
 _sql = load("dead_letters")
 
-REPLAYABLE = frozenset({"queue", "invoke", "cron"})
+REPLAYABLE = frozenset({"queue", "invoke", "cron", "email"})
 """Sources of dead letters that can be tried again."""
 
 

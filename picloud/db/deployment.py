@@ -28,6 +28,7 @@ from picloud.db.deployment_plan import (
     plan_deployment,
     read_settings,
 )
+from picloud.db.email_triggers import list_email_triggers, put_email_trigger
 from picloud.db.http_triggers import (
     HttpTrigger,
     insert_http_trigger,
@@ -141,6 +142,7 @@ async def _read_stored(conn: Connection, app: App | None, manifest: Manifest) ->
         RecordPolicy(app.record_executions, app.record_sample_rate),
         await list_rules(conn, app.id, [spec.name for spec in manifest.queues]),
         _name_all(await list_dead_letter_triggers(conn, app.id)),
+        {trigger.address: trigger for trigger in await list_email_triggers(conn, app.id)},
     )
 
 
@@ -192,6 +194,9 @@ async def _apply(
                 await _apply_cron(conn, app, action, crons[name], stored.crons.get(name))
             case "trigger", action if name in dead_letters:
                 await _apply_dead_letter(conn, app, action, dead_letters[name], stored.dead_letters.get(name))
+            case "trigger", action if name in manifest.addresses:
+                if action != "unchanged":
+                    await put_email_trigger(conn, app.id, manifest.addresses[name], stored.emails.get(name))
             case "trigger", action:
                 await _apply_route(conn, app, action, routes[name], stored.routes.get(name), ids)
 

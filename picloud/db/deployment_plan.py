@@ -9,16 +9,19 @@ from typing import Any, Literal, TypeVar
 from picloud.cron_spec import CronTriggerSpec
 from picloud.db.cron import CronTrigger
 from picloud.db.dead_letter_triggers import DeadLetterTrigger
+from picloud.db.email_triggers import EmailTrigger
 from picloud.db.http_triggers import HttpTrigger
 from picloud.db.scripts import hash_source
 from picloud.db.triggers import QueueTriggerSettings
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
+from picloud.mail_spec import EmailTriggerSpec
 from picloud.manifest import HttpTriggerSpec, Manifest, QueueTriggerSpec
 from picloud.manifest_queues import QueueSpec
 from picloud.types import Json, QueueRules, QueueTrigger, RecordPolicy, ScriptId, TriggerId
 
-Spec = TypeVar("Spec", CronTriggerSpec, DeadLetterTriggerSpec)
+Spec = TypeVar("Spec", CronTriggerSpec, DeadLetterTriggerSpec, EmailTriggerSpec)
 _CRON_KEY = frozenset({"schedule", "timezone", "script", "queue_name"})
+_EMAIL_KEY = frozenset({"name"})
 _DEAD_LETTER_KEY = frozenset({"script", "source", "queue_name"})
 
 Action = Literal["create", "update", "delete", "unchanged"]
@@ -38,7 +41,7 @@ class FieldChange:
 class DeploymentEntry:
     """What happens to one thing of the app.
 
-    A trigger is named by its queue, its method and path, its schedule, or the dead letters it hears of.
+    A trigger is named by its queue, its method and path, its schedule, its address, or the dead letters it hears of.
     """
 
     action: Action
@@ -71,10 +74,13 @@ class StoredApp:
     """Of the manifest's queues."""
     dead_letters: Mapping[str, DeadLetterTrigger] = field(default_factory=dict)
 
+    emails: Mapping[str, EmailTrigger] = field(default_factory=dict)
+    """By address."""
+
     def find_trigger(self, name: str) -> TriggerId:
         """Return the id of the trigger of that name."""
-        found = self.queues.get(name) or self.routes.get(name) or self.crons.get(name) or self.dead_letters[name]
-        return found.id
+        kinds = (self.queues, self.routes, self.crons, self.dead_letters, self.emails)
+        return next(kind[name].id for kind in kinds if name in kind)
 
 
 def plan_deployment(manifest: Manifest, new: bool, stored: StoredApp) -> Iterator[DeploymentEntry]:
@@ -91,6 +97,7 @@ def plan_deployment(manifest: Manifest, new: bool, stored: StoredApp) -> Iterato
         stored.routes.keys() - routes,
         stored.crons.keys() - crons,
         stored.dead_letters.keys() - dead_letters,
+        stored.emails.keys() - manifest.addresses.keys(),
     )
     for name in [name for names in gone for name in sorted(names)]:
         yield DeploymentEntry("delete", "trigger", name)
@@ -103,6 +110,9 @@ def plan_deployment(manifest: Manifest, new: bool, stored: StoredApp) -> Iterato
     for dead_letter in manifest.dead_letter_triggers:
         default = DeadLetterTriggerSpec(dead_letter.script)
         yield _plan_spec(dead_letter, default, stored.dead_letters.get(dead_letter.name), _DEAD_LETTER_KEY)
+    for address, email in manifest.addresses.items():
+        blank = EmailTriggerSpec(email.name, "")
+        yield _plan_spec(email, blank, stored.emails.get(address), _EMAIL_KEY, name=address)
     for spec in manifest.queues:
         yield _plan_queue(spec, stored.rules.get(spec.name))
     for name in sorted(stored.scripts.keys() - manifest.scripts.keys()):
@@ -148,18 +158,23 @@ def _plan_queue(spec: QueueSpec, stored: QueueRules | None) -> DeploymentEntry:
 
 
 def _plan_spec(
-    spec: Spec, default: Spec, stored: CronTrigger | DeadLetterTrigger | None, key: frozenset[str]
+    spec: Spec,
+    default: Spec,
+    stored: CronTrigger | DeadLetterTrigger | EmailTrigger | None,
+    key: frozenset[str],
+    *,
+    name: str | None = None,
 ) -> DeploymentEntry:
     # what triggers are told apart by, they have from the start
     shown = [field.name for field in fields(spec) if field.name not in key]
     old = default if stored is None else stored.spec
     changes = tuple(
-        FieldChange(name, None if stored is None else getattr(old, name), getattr(spec, name))
-        for name in shown
-        if getattr(old, name) != getattr(spec, name)
+        FieldChange(one, None if stored is None else getattr(old, one), getattr(spec, one))
+        for one in shown
+        if getattr(old, one) != getattr(spec, one)
     )
     action: Action = "create" if stored is None else "update" if changes else "unchanged"
-    return DeploymentEntry(action, "trigger", spec.name, changes)
+    return DeploymentEntry(action, "trigger", name or spec.name, changes)
 
 
 def _plan_script(name: str, source: str, stored: StoredVersion | None) -> DeploymentEntry:

@@ -15,11 +15,13 @@ from picloud.db.cron import insert_cron_trigger, list_cron_triggers
 from picloud.db.dead_letter_triggers import insert_dead_letter_trigger, list_dead_letter_triggers
 from picloud.db.deployment import DeploymentDiff, apply_deployment
 from picloud.db.deployment_plan import DeploymentEntry, FieldChange
+from picloud.db.email_triggers import list_email_triggers
 from picloud.db.queue_rules import get_rules
 from picloud.db.scripts import get_script, list_scripts
 from picloud.db.triggers import QueueTriggerSettings, insert_queue_trigger, list_queue_triggers
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import AppNotFound, InvalidInput, InvalidManifest, ScriptInUse
+from picloud.mail_spec import EmailTriggerSpec
 from picloud.manifest import Manifest, QueueTriggerSpec
 from picloud.manifest_queues import QueueSpec
 from picloud.types import QueueRules, QueueTrigger
@@ -346,3 +348,27 @@ async def test_queues_get_their_rules_and_those_left_out_keep_theirs(conn: Conne
     assert await get_rules(conn, app.id, "mail") == QueueRules(max_in_flight=2)
     await apply_deployment(conn, shop({"triage": HANDLER}))
     assert await get_rules(conn, app.id, "mail") == QueueRules(max_in_flight=2)
+
+
+async def test_addresses_are_made_changed_and_deleted(conn: Connection) -> None:
+    def with_emails(*emails: EmailTriggerSpec) -> Manifest:
+        return Manifest("shop", {"triage": HANDLER}, email_triggers=emails)
+
+    orders, desk = EmailTriggerSpec("orders", "triage", retry_max_attempts=5), EmailTriggerSpec("help", "triage")
+    diff = await apply_deployment(conn, with_emails(orders, desk))
+    assert actions(diff)[2:] == [("create", "trigger", "orders@shop"), ("create", "trigger", "help@shop")]
+    assert diff.entries[2].changes == (
+        FieldChange("script", None, "triage"),
+        FieldChange("retry_max_attempts", None, 5),
+    )
+    app = await get_app(conn, "shop")
+    before = await list_email_triggers(conn, app.id)
+    assert not (await apply_deployment(conn, with_emails(orders, desk))).changed
+    assert await list_email_triggers(conn, app.id) == before
+    diff = await apply_deployment(conn, with_emails(replace(orders, enabled=False)))
+    assert [entry for entry in actions(diff) if entry[0] != "unchanged"] == [
+        ("delete", "trigger", "help@shop"),
+        ("update", "trigger", "orders@shop"),
+    ]
+    (left,) = await list_email_triggers(conn, app.id)
+    assert (left.id, left.enabled, left.retry_max_attempts) == (before[0].id, False, 5)

@@ -34,6 +34,7 @@ GOOD: list[tuple[str, str, dict[str, Any]]] = [
         f"{SHOP}/triggers/cron",
         {"schedule": "@daily", "queue_name": "q", "catch_up": "all", "catch_up_limit": 5},
     ),
+    ("POST", f"{SHOP}/triggers/email", {"name": "orders", "script": "other", "retry_backoff": "linear"}),
     ("POST", f"{SHOP}/queues/q/messages", {"payload": {"a": [1, None]}, "delay": 1, "priority": 3, "dedup_key": "k"}),
     ("POST", f"{SHOP}/queues/r/messages", {"messages": [{"payload": 1, "max_attempts": 2}, {"payload": [2]}]}),
     ("POST", f"{SHOP}/dead_letters/replay", {"queue_name": "q", "limit": 5}),
@@ -45,6 +46,7 @@ GOOD: list[tuple[str, str, dict[str, Any]]] = [
             "triggers": {
                 "queue": [{"queue": "q", "script": "s", "batch_size": 4}],
                 "cron": [{"schedule": "@hourly", "queue": "q"}],
+                "email": [{"name": "orders", "script": "s"}],
             },
         },
     ),

@@ -105,6 +105,7 @@ def test_apps_scripts_and_triggers(node: ScriptedNode) -> None:
     assert run(node, "scripts", "shop").out.splitlines()[1].split()[:2] == ["triage", "3"]
     node.answers["GET /apps/shop/triggers/cron"] = listing()
     node.answers["GET /apps/shop/triggers/dead_letter"] = listing()
+    node.answers["GET /apps/shop/triggers/email"] = listing()
     row = run(node, "triggers", "shop").out.splitlines()[1]
     assert row.split() == ["orders", "triage", "yes", *["3", "×", "linear", "200", "ms", "30", "s", "never", "77"]]
     rules = {"auth": "signature", "secrets": ["key"], "signature": "github", "cors": {"origins": ["*"]}}
@@ -126,6 +127,7 @@ def test_triggers_show_when_schedules_fire_next(node: ScriptedNode) -> None:
     node.answers["GET /apps/shop/triggers/http"] = listing()
     node.answers["GET /apps/shop/triggers/cron"] = listing(runs, sends)
     node.answers["GET /apps/shop/triggers/dead_letter"] = listing()
+    node.answers["GET /apps/shop/triggers/email"] = listing()
     header, *rows = run(node, "triggers", "shop").out.splitlines()
     assert header.split() == ["SCHEDULE", "ZONE", "RUNS", "NEXT", "IN", "CATCH-UP", "FIRED", "ID"]
     assert "0 2 * * *  Europe/Berlin  report      Mon 2199-07-01 02:00 CEST" in rows[0]
@@ -136,6 +138,17 @@ def test_triggers_show_when_schedules_fire_next(node: ScriptedNode) -> None:
     assert run(node, "triggers", "shop").out == "no triggers in this app\n"
 
 
+def test_triggers_show_addresses(node: ScriptedNode) -> None:
+    for kind in ("", "/http", "/cron", "/dead_letter"):
+        node.answers[f"GET /apps/shop/triggers{kind}"] = listing()
+    retry = {"retry_max_attempts": 3, "retry_backoff": "linear", "retry_base_ms": 10}
+    mail = {"id": "77", "kind": "email", "address": "orders@shop", "script": "read", "enabled": False, **retry}
+    node.answers["GET /apps/shop/triggers/email"] = listing(mail)
+    lines = run(node, "triggers", "shop").out.splitlines()
+    assert lines[0].split()[:2] == ["ADDRESS", "SCRIPT"]
+    assert lines[1].split()[:3] == ["orders@shop", "read", "no"]
+
+
 def test_triggers_show_which_dead_letters_a_script_hears_of(node: ScriptedNode) -> None:
     retry = {"retry_max_attempts": 3, "retry_backoff": "linear", "retry_base_ms": 200}
     every = {"id": "78", "kind": "dead_letter", "source": None, "queue_name": None, "script": "mourn", "enabled": True}
@@ -143,6 +156,7 @@ def test_triggers_show_which_dead_letters_a_script_hears_of(node: ScriptedNode) 
     for kind in ("", "/http", "/cron"):
         node.answers[f"GET /apps/shop/triggers{kind}"] = listing()
     node.answers["GET /apps/shop/triggers/dead_letter"] = listing({**every, **retry}, {**some, **retry})
+    node.answers["GET /apps/shop/triggers/email"] = listing()
     rows = [line.split() for line in run(node, "triggers", "shop").out.splitlines()]
     assert rows[1] == ["any", "source", "mourn", "yes", "3", "×", "linear", "200", "ms", "78"]
     assert rows[2][:3] == ["queue", "jobs", "mourn"]
@@ -385,6 +399,7 @@ def test_deploy_sends_the_folder_and_shows_the_diff(node: ScriptedNode, app_dir:
             "http": [],
             "cron": [],
             "dead_letter": [],
+            "email": [],
         },
         "queues": [{"name": "orders", "fifo": True}],
         "http_hosts": [],

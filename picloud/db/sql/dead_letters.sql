@@ -48,10 +48,10 @@ delete from dead_letters
                limit %(limit)s for update skip locked);
 
 -- name: list_replayable
--- The oldest unresolved dead letters that came from a queue, an invoke_async or a schedule; locked, so that two replays
--- never take the same one.
+-- The oldest unresolved dead letters that came from a queue, an invoke_async, a schedule or a mail; locked, so that two
+-- replays never take the same one.
 select id, queue_name, source from dead_letters
- where app_id = %(app_id)s and resolved_at is null and source in ('queue', 'invoke', 'cron')
+ where app_id = %(app_id)s and resolved_at is null and source in ('queue', 'invoke', 'cron', 'email')
    and (%(only_queues)s is false or source = 'queue')
    and (%(id)s::uuid is null or id = %(id)s::uuid)
    and (%(queue_name)s::text is null or queue_name = %(queue_name)s::text)
@@ -65,7 +65,7 @@ select id, queue_name, source from dead_letters
  for update skip locked;
 
 -- name: replay_invocations
--- Have scripts run once more for dead letters of invoke_async and of schedules.
+-- Have scripts run once more for dead letters of invoke_async, of schedules and of mails.
 with resolved as (
   update dead_letters d
      set resolved_at = now(), resolution = 'replayed', resolved_by = %(by)s, replay_message_id = r.delivery_id
