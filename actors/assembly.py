@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 import trio
@@ -35,15 +35,17 @@ from picloud.actors.wakeup import Wakeup, WakeupConfig
 from picloud.config import Settings
 from picloud.db.connection import Connection
 from picloud.db.cron_fires import Fired
-from picloud.db.http_triggers import StoredRoute, list_routes
-from picloud.db.messages import DueQueue, ReclaimedQueue, Sent, list_due_queues, reclaim_messages
+from picloud.db.http_triggers import list_routes
+from picloud.db.messages import ReclaimedQueue, Sent, list_due_queues, reclaim_messages
 from picloud.db.pool import Pool
 from picloud.db.running import CancelWish, OwnExecution, publish_running
-from picloud.db.scripts import ScriptHead, list_script_heads, load_scripts
+from picloud.db.scripts import list_script_heads, load_scripts
 from picloud.db.triggers import fingerprint_queue_triggers, list_queue_triggers
 from picloud.engine import Engine, Outcome
 from picloud.errors import ActorNotFound, Conflict, DatabaseUnavailable, ScriptNotFound
 from picloud.types import AppId, NewMessage, QueueTrigger, Script, ScriptId
+
+T = TypeVar("T")
 
 DEFAULT_VISIBILITY_TIMEOUT = 30
 """Seconds; the lease of messages whose queue has no trigger any more."""
@@ -162,7 +164,7 @@ def build_tree(parts: Parts, server: Stoppable | None = None) -> NodeTree:
     wakeup = Wakeup(
         parts.wakes,
         parts.connect,
-        partial(_list_due, parts.pool),
+        partial(_read, parts.pool, list_due_queues),
         WakeupConfig(poll_interval=settings.queue_poll_interval, listens=settings.wake_by == "listen"),
         parts.node_id,
     )
@@ -212,9 +214,9 @@ def _guess_due(message: NewMessage) -> float:
 def make_library(pool: Pool, wakes: QueueWakes, *, poll_interval: float) -> Library:
     """Return the node's library of scripts, reading through `pool`."""
     return Library(
-        partial(_list_heads, pool),
+        partial(_read, pool, list_script_heads),
         partial(_load_scripts, pool),
-        partial(_list_routes, pool),
+        partial(_read, pool, list_routes),
         wakes.watch("scripts", "triggers"),
         poll_interval=poll_interval,
     )
@@ -291,7 +293,7 @@ def _recorder(parts: Parts) -> list[ChildSpec]:
 
 def _roster(parts: Parts) -> Roster:
     roster = Roster(
-        partial(_fingerprint, parts.pool),
+        partial(_read, parts.pool, fingerprint_queue_triggers),
         partial(_list_triggers, parts.pool),
         partial(_make_consumer, parts),
         # a new version of a script restarts its consumers
@@ -351,9 +353,9 @@ async def _find_script(library: Library, trigger: QueueTrigger) -> Script:
     return script
 
 
-async def _fingerprint(pool: Pool) -> str:
+async def _read(pool: Pool, function: Callable[[Connection], Awaitable[T]]) -> T:
     async with pool.connection() as conn:
-        return await fingerprint_queue_triggers(conn)
+        return await function(conn)
 
 
 async def _list_triggers(pool: Pool) -> list[QueueTrigger]:
@@ -361,29 +363,14 @@ async def _list_triggers(pool: Pool) -> list[QueueTrigger]:
         return await list_queue_triggers(conn, only_enabled=True)
 
 
-async def _list_heads(pool: Pool) -> list[ScriptHead]:
-    async with pool.connection() as conn:
-        return await list_script_heads(conn)
-
-
 async def _load_scripts(pool: Pool, ids: Sequence[ScriptId]) -> list[Script]:
     async with pool.connection() as conn:
         return await load_scripts(conn, ids)
 
 
-async def _list_routes(pool: Pool) -> list[StoredRoute]:
-    async with pool.connection() as conn:
-        return await list_routes(conn)
-
-
 async def _publish_running(pool: Pool, node_id: UUID, running: Sequence[OwnExecution]) -> list[CancelWish]:
     async with pool.connection() as conn:
         return await publish_running(conn, node_id, running)
-
-
-async def _list_due(pool: Pool) -> list[DueQueue]:
-    async with pool.connection() as conn:
-        return await list_due_queues(conn)
 
 
 async def _reclaim(pool: Pool, limit: int) -> list[ReclaimedQueue]:
