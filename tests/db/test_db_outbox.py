@@ -26,8 +26,9 @@ from picloud.db.outbox import (
     vacuum_deliveries,
 )
 from picloud.db.pool import Pool
+from picloud.db.queue_rules import change_rules
 from picloud.db.units import DELIVERIES, Unit, commit_units
-from picloud.types import AppId, ClaimToken, Effects, KvWrite, NewInvocation
+from picloud.types import AppId, ClaimToken, Effects, KvWrite, NewInvocation, QueueRules
 
 
 @pytest.fixture
@@ -156,6 +157,17 @@ async def test_effects_follow_the_rules_of_the_queue_they_go_to(conn: Connection
     await outbox.pull(0, done=batch, effects=effects)
     rows = await (await conn.execute("select payload, max_attempts from queue_messages order by payload")).fetchall()
     assert rows == [(1, 7), (2, 7)]
+
+
+async def test_effects_follow_the_defaults_of_the_queue_they_go_to(conn: Connection) -> None:
+    outbox, queue = Outbox(conn), await new_queue(conn)
+    await queue.bind(retry_max_attempts=7)
+    await change_rules(conn, queue.app.id, "jobs", QueueRules(fifo=True, default_max_attempts=9))
+    await outbox.invoke(queue.app.id, 1)
+    batch = await outbox.pull()
+    await outbox.pull(0, done=batch, effects=[Effect(batch.ids[0], message("jobs", 1))])
+    rows = await (await conn.execute("select max_attempts, group_key from queue_messages")).fetchall()
+    assert rows == [(9, "")]
 
 
 async def test_keys_and_invocations_are_committed_with_the_row(conn: Connection) -> None:

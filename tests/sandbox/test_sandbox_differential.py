@@ -40,7 +40,7 @@ LONG: Final = MODE in ("long", "texts")
 LONG_SECS: Final = 300.0
 PLAIN_SECS: Final = 30.0
 EXAMPLES: Final = 250
-VALUE_FLOOR: Final = 0.6
+VALUE_FLOOR: Final = 0.55
 """Share of the scripts that must return a value: the others end with an error in the middle."""
 LIMIT_CEILING: Final = 0.05
 """Share of the scripts that may meet a limit, and so are not compared."""

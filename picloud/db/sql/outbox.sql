@@ -32,21 +32,23 @@ with recursive acked as (
     from names n
     join queue_trigger_details d on d.queue_name = n.queue_name
     join triggers t on t.id = d.trigger_id and t.app_id = n.app_id
-), ordered as (
+), settings as (
   -- all messages of a fifo queue are one group
-  select n.app_id, n.queue_name from names n join queues q on q.app_id = n.app_id and q.name = n.queue_name and q.fifo
+  select n.app_id, n.queue_name, q.fifo, q.default_max_attempts
+    from names n
+    join queues q on q.app_id = n.app_id and q.name = n.queue_name and (q.fifo or q.default_max_attempts is not null)
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id,
                               parent_execution_id)
   select e.id, e.app_id, e.queue_name, e.payload::jsonb,
          coalesce(e.deliver_after, now() + make_interval(secs => coalesce(e.delay, 0))), coalesce(e.priority, 0),
-         coalesce(e.max_attempts, c.retry_max_attempts, 3), e.dedup_key,
-         case when o.queue_name is null then e.group_key else '' end, coalesce(e.trigger_depth, 0), e.root_execution_id,
+         coalesce(e.max_attempts, o.default_max_attempts, c.retry_max_attempts, 3), e.dedup_key,
+         case when o.fifo then '' else e.group_key end, coalesce(e.trigger_depth, 0), e.root_execution_id,
          e.parent_execution_id
     from effects e
     left join consumers c using (app_id, queue_name)
-    left join ordered o using (app_id, queue_name)
+    left join settings o using (app_id, queue_name)
    order by e.app_id, e.queue_name, e.dedup_key, e.ord
   on conflict (app_id, queue_name, dedup_key) where dedup_key is not null do nothing
 ), others as (
