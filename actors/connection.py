@@ -15,7 +15,10 @@ import struct
 from dataclasses import dataclass
 from math import inf
 
+import h11
 import trio
+from h2.exceptions import H2Error
+from hpack import HPACKError
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
@@ -24,10 +27,14 @@ from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr
+from hyperframe.exceptions import HyperframeError
+from wsproto.utilities import ProtocolError as WebSocketError
 
 MAX_RECEIVE_BYTES = 65_536
 LINGER_SECS = 1.0
 """How long to read on after the last answer: closing at once would reset the connection before the answer is read."""
+PROTOCOL_ERRORS = (h11.ProtocolError, H2Error, HPACKError, HyperframeError, WebSocketError, UnicodeError)
+"""What bytes of a client that are no HTTP, HTTP/2 or WebSocket lead to in the libraries that read them."""
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
@@ -122,7 +129,12 @@ class Connection:
             while data := await self._receive():
                 if self._is_finished:
                     continue
-                await self._protocol.handle(RawData(data))
+                try:
+                    await self._protocol.handle(RawData(data))
+                except PROTOCOL_ERRORS:
+                    # hypercorn leaves some of what clients get wrong to whoever calls it
+                    self._finish()
+                    continue
                 if self._is_idle and not self._has_partial_head and self._holds_unread_bytes():
                     self._has_partial_head = True
                     self._reading.deadline = trio.current_time() + self._limits.header_timeout

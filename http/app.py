@@ -6,8 +6,10 @@ Reader's map: `node.py` what the node gives · `auth.py` tokens · `requests.py`
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 
+import h11
 import structlog
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 from quart import request
@@ -35,7 +37,7 @@ from picloud.http import (
     supervisor,
     triggers,
 )
-from picloud.http.asgi import RequestConnection
+from picloud.http.asgi import RequestConnection, WholeRequest, make_origin_form
 from picloud.http.auth import TokenCheck, check_request
 from picloud.http.functions import Functions
 from picloud.http.node import EXTENSION, Node
@@ -80,13 +82,18 @@ class Api(QuartTrio):
     functions: Functions
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Serve one request; Quart cannot take a request line without a path (`GET ?x`)."""
-        if self.functions.takes(scope):
-            await self.functions(scope, receive, send)
+        """Serve one request."""
+        if scope["type"] == "websocket":
+            # there are none; Quart's errors would ask for a request that is none
+            with suppress(h11.LocalProtocolError):  # the client left already
+                await send({"type": "websocket.close", "code": 1000, "reason": None})
             return
-        if scope.get("path") == "":
-            scope["path"] = "/"  # type: ignore[typeddict-unknown-key]
-        await super().__call__(scope, receive, send)
+        make_origin_form(scope)
+        whole = WholeRequest(scope, receive, send)
+        if self.functions.takes(scope):
+            await self.functions(scope, whole.receive, whole.send)
+            return
+        await super().__call__(scope, whole.receive, whole.send)
 
     def log_exception(
         self, exception_info: tuple[type, BaseException, TracebackType] | tuple[None, None, None]

@@ -51,9 +51,13 @@ async def lock_keys(conn: Connection, app_id: AppId, keys: Iterable[str]) -> dic
     if not ordered:
         return {}
     parameters = {"app_id": app_id, "keys": ordered}
-    await conn.execute(_sql.lock_keys, parameters)
-    cur = await conn.execute(_sql.read_locked_keys, parameters)
-    return {row[0]: KvEntry(row[1], row[2]) for row in await cur.fetchall()}
+    while True:
+        await conn.execute(_sql.lock_keys, parameters)
+        cur = await conn.execute(_sql.read_locked_keys, parameters)
+        held = {row[0]: KvEntry(row[1], row[2]) for row in await cur.fetchall()}
+        # a key that was there and held by another may be gone once it is ours: it is made anew
+        if len(held) == len(ordered):
+            return held
 
 
 async def store_keys(

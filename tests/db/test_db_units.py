@@ -12,7 +12,7 @@ from queue_probes import Claims, Queue, message, new_queue
 from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
-from picloud.db.kv import list_keys, list_keys_sync, read_key, read_key_sync
+from picloud.db.kv import list_keys, list_keys_sync, lock_keys, read_key, read_key_sync
 from picloud.db.pool import Pool
 from picloud.db.scripts import put_script
 from picloud.db.thread import ThreadConnections
@@ -168,3 +168,25 @@ async def test_invocation_of_a_script_that_was_deleted_meanwhile_does_not_stop_t
     gone = NewInvocation(UUID(int=1), UUID(int=2), "{}", 1)  # type: ignore[arg-type]
     done = await commit(queue, claims, Effects(invocations=(gone,)))
     assert done.done == claims.ids
+
+
+async def test_key_that_another_deletes_while_it_is_waited_for_is_made_anew(conn: Connection, pool: Pool) -> None:
+    queue = await new_queue(conn)
+    async with pool.transaction() as one:
+        await apply_effects(one, queue.app.id, Effects(writes=(put("a", 5),)), Committed())
+    async with trio.open_nursery() as nursery, pool.transaction() as one:
+        await lock_keys(one, queue.app.id, ["a"])
+
+        async def increment() -> None:
+            async with pool.transaction() as other:
+                await apply_effects(other, queue.app.id, Effects(writes=(add("a"),)), Committed())
+
+        nursery.start_soon(increment)
+        waiting = (
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        )
+        with trio.fail_after(20):
+            while (await (await queue.conn.execute(waiting)).fetchone()) != (1,):
+                await trio.sleep(0.01)
+        await one.execute("delete from kv where key = 'a'")
+    assert await value(queue, "a") == 1

@@ -284,3 +284,22 @@ async def test_a_client_that_leaves_takes_all_effects_of_its_call_with_it_or_non
     assert await site.count_messages("effects") == 3 * calls
     assert answered <= calls <= 60
     assert 0 < answered < 60, "the moments are badly chosen: all or none were answered"
+
+
+async def test_a_refusal_before_the_body_has_arrived_leaves_the_connection_usable_or_says_that_it_ends(
+    site: RouteSite,
+) -> None:
+    for path, status in ((b"/fn/shop/none", b"404"), (b"/fn/shop/orders/1", b"405"), (b"/api/v1/apps", b"401")):
+        head = b"DELETE %s HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n" % path
+        async with await trio.open_tcp_stream(*site.address) as stream:
+            for _ in range(2):
+                await stream.send_all(head)
+                await trio.sleep(0.05)
+                await stream.send_all(b"abc")
+                with trio.fail_after(5):
+                    answer = await stream.receive_some(65_536)
+                assert answer[9:12] == status, answer
+                assert b"connection: close" not in answer.lower()
+        cut = await site.exchange(head + b"a")
+        assert cut[9:12] == status
+        assert b"connection: close" in cut.lower()

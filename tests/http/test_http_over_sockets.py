@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -108,6 +109,32 @@ async def test_event_stream_ends_at_stop_and_a_gone_client_frees_its_connection(
             await site.stopped.wait()
 
 
+async def test_head_of_a_stream_without_an_end_is_answered(api: Api) -> None:
+    async with served(api) as site:
+        with trio.fail_after(5):
+            head = await site.client.head("/api/v1/supervisor/events")
+        assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream")
+
+
+async def test_what_is_no_http_ends_its_connection_and_is_no_fault_of_ours(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    websocket = b"GET /healthz HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
+    key = b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    http2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
+    odd_path = b"\0\0\x0d\1\5\0\0\0\1\x83\x86\x04\x05/\xff\xfe\x00x\x01\x01x"
+    async with served(api) as site:
+        # a websocket that is none, one that nobody takes, and then garbage; a path that is not ASCII
+        for sent in (websocket + b"\r\nabc", websocket + key, websocket + key + b"\xff" * 50, http2 + odd_path):
+            async with await trio.open_tcp_stream(*site.address) as stream:
+                await stream.send_all(sent)
+                with trio.move_on_after(0.2), contextlib.suppress(trio.BrokenResourceError):
+                    while await stream.receive_some(65536):
+                        pass
+        await wait_for_connections(site, 0)
+    assert "Traceback" not in capsys.readouterr().out
+
+
 async def test_upload_over_the_limit_is_refused_while_it_arrives(api: Api, shop: App) -> None:
     async def endless() -> AsyncIterator[bytes]:
         yield b'{"payload": "'
@@ -127,12 +154,16 @@ async def test_upload_over_the_limit_is_refused_while_it_arrives(api: Api, shop:
 
 async def test_request_line_without_a_path_is_answered(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     async with served(api) as site:
-        for target in (b"?x", b"*", b"http://elsewhere/healthz", b"/%00", b"/%ff%fe", b"//healthz"):
+        for target in (b"?x", b"*", b"http://[::1/x", b"x:1", b"/%00", b"/%ff%fe", b"//healthz"):
             stream = await trio.open_tcp_stream(*site.address)
             async with stream:
                 await stream.send_all(b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % target)
                 status = (await stream.receive_some(65536))[9:12]
             assert status in {b"404", b"200"}, target
+        async with await trio.open_tcp_stream(*site.address) as stream:
+            # as clients of a proxy write it
+            await stream.send_all(b"GET HTTP://elsewhere/healthz?x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            await read_until(stream, b"HTTP/1.1 200")
     assert "Traceback" not in capsys.readouterr().out
 
 

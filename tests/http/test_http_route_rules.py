@@ -240,3 +240,22 @@ async def test_one_path_has_a_route_for_each_method(site: RouteSite) -> None:
     await site.deploy({**SCRIPTS, "echo": "def handle(event, ctx):\n    return event.method\n"}, *routes[1:])
     assert (await site.call("GET", "/same")).status_code == 405
     assert (await site.call("PUT", "/same")).text == "PUT"
+
+
+async def test_a_target_that_cannot_work_is_refused_when_it_is_saved(api: Api, shop: App) -> None:
+    await api.put("/api/v1/apps/shop/scripts/echo", {"source": "def handle(event, ctx): pass"})
+    made = await api.post(TRIGGERS, {"script": "echo", "path": "/orders/:id"})
+    assert made.status == 201
+    taken = await api.post(TRIGGERS, {"script": "echo", "path": "/orders/:key"})
+    assert (taken.status, taken.code) == (409, "route_taken")
+    for route, status, code in (
+        ({"script": "none", "path": "/in"}, 404, "script_not_found"),
+        ({"script": "echo", "path": "in"}, 422, "invalid_input"),
+        ({"script": "echo", "path": "/a//b"}, 422, "invalid_input"),
+        ({"script": "echo", "path": "/in", "method": "FETCH"}, 422, "invalid_fields"),
+    ):
+        refused = await api.post(TRIGGERS, route)
+        assert (refused.status, refused.code) == (status, code), route
+    changed = await api.patch(f"{TRIGGERS}/{made.body['id']}", {"script": "none"})
+    assert (changed.status, changed.code) == (404, "script_not_found")
+    assert [one["path"] for one in (await api.get(TRIGGERS)).body["items"]] == ["/orders/:id"]
