@@ -44,6 +44,8 @@ class SmtpConfig:
     """Between two commands, and for a mail to arrive: what RFC 5321 asks for."""
     lifetime: float = 3600.0
     """Of a session, whatever it does."""
+    linger: float = 5.0
+    """For a client to read that its session is over."""
     drain_secs: float = 10.0
     """For mails that are arriving when it stops."""
 
@@ -129,7 +131,14 @@ class SmtpReceiver:
 
         return Reception(
             self._intake,
-            SessionConfig(config.hostname, config.max_bytes, config.idle_timeout, config.lifetime, config.tls),
+            SessionConfig(
+                config.hostname,
+                config.max_bytes,
+                idle_timeout=config.idle_timeout,
+                lifetime=config.lifetime,
+                linger=config.linger,
+                tls=config.tls,
+            ),
             max_sessions=config.max_sessions,
             max_held_bytes=max(config.max_held_bytes, config.max_bytes + 1024),
             on_empty=note_empty,

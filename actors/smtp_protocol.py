@@ -32,8 +32,6 @@ CALLS = {"EHLO": 20, "HELO": 20, "STARTTLS": 2, "*": 1000}
 MAX_FAULTS = 100
 """Replies of refusal after which a session ends: a client that goes on is guessing."""
 END_OF_MAIL = b"\r\n.\r\n"
-LINGER_SECS = 5.0
-"""How long a client may take to read that the session is over."""
 
 _log = structlog.get_logger("picloud.smtp")
 # it tells of every line that a client sends
@@ -49,6 +47,8 @@ class SessionConfig:
     idle_timeout: float
     """Between two commands, and for the whole of a mail."""
     lifetime: float
+    linger: float
+    """How long a client may take to read that the session is over."""
     tls: ssl.SSLContext | None
 
 
@@ -175,13 +175,15 @@ class MailSession(SMTP):
         for transport in (self.transport, self._original_transport):
             if isinstance(transport, asyncio.WriteTransport):
                 transport.abort()
+        # TLS that never began does not tell of its end
+        self.loop.call_soon(self.connection_lost, None)
 
     def _hang_up(self, reply: str) -> None:
         if isinstance(self.transport, asyncio.WriteTransport):
             if not self.transport.is_closing():
                 self.transport.write(f"{reply}\r\n".encode())
                 self.transport.close()
-            self.loop.call_later(LINGER_SECS, self.abort)
+            self.loop.call_later(self.reception.config.linger, self.abort)
 
     # --- what asyncio calls
 
@@ -209,11 +211,23 @@ class MailSession(SMTP):
         """Send a reply; let others have their turn, and end a session that is refused all the time."""
         # commands that came together would keep the loop to themselves; not after the reply, which may begin TLS
         await asyncio.sleep(0)
+        if self.transport is None or self.transport.is_closing():
+            return
         await super().push(status)
         self._faults += status[:1] in ("5", b"5")
         if self._faults > MAX_FAULTS and self.transport is not None:
             self._faults = 0
             self._hang_up("421 4.7.0 too many errors")
+
+    async def smtp_STARTTLS(self, arg: str) -> None:
+        """Begin TLS, once."""
+        if self._has_tls():
+            await self.push("503 5.5.1 TLS has begun already")
+            return
+        await super().smtp_STARTTLS(arg)
+        if self._has_tls() and (self.session is None or self.session.ssl is None):
+            # the client hung up in the middle, which asyncio does not take for a failure
+            raise TLSSetupException
 
     async def smtp_AUTH(self, arg: str) -> None:
         """Refuse: there is nobody to log in as."""
@@ -237,6 +251,9 @@ class MailSession(SMTP):
     def _set_post_data_state(self) -> None:
         super()._set_post_data_state()  # type: ignore[no-untyped-call]
         self.recipients = []
+
+    def _has_tls(self) -> bool:
+        return self._tls_protocol is not None
 
     def _timeout_cb(self) -> None:
         self._hang_up("421 4.4.2 nothing came for too long")

@@ -72,6 +72,10 @@ class Running:
     def connect(self, timeout: float = HANG_LIMIT) -> smtplib.SMTP:
         return smtplib.SMTP("127.0.0.1", self.port, local_hostname="client.example", timeout=timeout)
 
+    def send_one(self) -> None:
+        with self.connect() as smtp:
+            assert smtp.sendmail("a@b", ["orders@shop"], b"Subject: one\r\n\r\n") == {}
+
     def raw(self) -> RawClient:
         return RawClient(self.port)
 
@@ -114,7 +118,9 @@ class RawClient:
 
 
 @asynccontextmanager
-async def open_receiver(*, max_event_bytes: int = 1024 * 1024, **config: Any) -> AsyncIterator[Running]:
+async def open_receiver(
+    *, max_event_bytes: int = 1024 * 1024, limit: float = HANG_LIMIT * 2, **config: Any
+) -> AsyncIterator[Running]:
     """Run a receiver; it stops orderly at the end, and nothing may be left."""
     post = Post()
     intake = MailIntake(post.find, post.store, domain="example.org", max_event_bytes=max_event_bytes)
@@ -122,7 +128,7 @@ async def open_receiver(*, max_event_bytes: int = 1024 * 1024, **config: Any) ->
     port = sock.getsockname()[1]
     receiver = SmtpReceiver(intake, SmtpConfig(hostname="mx.example.org", **config), sock)
     try:
-        with trio.fail_after(HANG_LIMIT * 2):
+        with trio.fail_after(limit):
             async with trio.open_nursery() as nursery:
                 await nursery.start(lambda *, task_status: receiver.run(task_status=task_status))
                 yield Running(receiver, post, port)

@@ -214,7 +214,15 @@ async def test_starttls_is_offered_with_a_certificate_and_what_came_before_it_is
             raw.send(b"this is no handshake at all\r\n" * 10)
             return raw.reply()
 
+    def hang_up() -> None:
+        with running.raw() as raw:
+            raw.send(HELLO)
+            raw.replies(2)
+            raw.ask(b"STARTTLS\r\n")
+
     async with open_receiver(tls=load_tls(CERTIFICATE, None)) as running:
+        await client(hang_up)
+        await running.until(lambda: running.details["sessions"] == 0)
         assert await client(send) == {}
         assert len(running.post.stored) == 1
         assert (await client(inject)).startswith(b"250-mx.example.org")
