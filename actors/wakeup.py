@@ -15,7 +15,14 @@ from picloud.actors.runtime import HealthGauge
 from picloud.actors.wakes import QueueKey, QueueWakes
 from picloud.db.connection import Connection
 from picloud.db.messages import DueQueue
-from picloud.db.wakeups import CHANGED_CHANNEL, QUEUE_CHANNEL, listen, notify_changed, notify_queues
+from picloud.db.wakeups import (
+    CHANGED_CHANNEL,
+    QUEUE_CHANNEL,
+    is_own_session,
+    listen,
+    notify_changed,
+    notify_queues,
+)
 from picloud.errors import DatabaseUnavailable
 
 Connect = Callable[[], Awaitable[Connection]]
@@ -41,6 +48,7 @@ class WakeupConfig:
 @dataclass(slots=True)
 class _Figures:
     listening: bool = False
+    pooled: bool = False
     reconnects: int = 0
     heard: int = 0
     told: int = 0
@@ -85,6 +93,8 @@ class Wakeup:
         figures = self._figures
         return {
             "listening": figures.listening,
+            # a proxy lends the session: what is listened to may be lost, unless it pools whole sessions
+            "pooled": figures.pooled,
             "reconnects": figures.reconnects,
             "heard": figures.heard,
             "told": figures.told,
@@ -101,6 +111,7 @@ class Wakeup:
             try:
                 async with self._session() as conn:
                     await listen(conn)
+                    self._figures.pooled = not await is_own_session(conn)
                     self._figures.listening = True
                     # whatever was committed while nobody listened
                     self.wakes.wake_all()
@@ -164,14 +175,19 @@ class Wakeup:
     async def tell_once(self, conn: Connection) -> int:
         """Notify the other nodes of all that was committed since the last time; return of how many things."""
         queues, changes = self.wakes.take_outgoing()
+        is_told = False
         try:
-            if queues:
-                await notify_queues(conn, [f"{self.node_id}/{queue}" for queue in queues])
-            for what in changes:
-                await notify_changed(conn, f"{self.node_id}/{what}")
-        except DatabaseUnavailable:
-            self.wakes.put_back(queues, changes)
-            raise
+            with trio.fail_after(self.config.probe_timeout):
+                if queues:
+                    await notify_queues(conn, [f"{self.node_id}/{queue}" for queue in queues])
+                for what in changes:
+                    await notify_changed(conn, f"{self.node_id}/{what}")
+            is_told = True
+        except trio.TooSlowError as error:
+            raise DatabaseUnavailable("the NOTIFY connection does not answer") from error
+        finally:
+            if not is_told:
+                self.wakes.put_back(queues, changes)
         self._figures.told += len(queues) + len(changes)
         return len(queues) + len(changes)
 

@@ -123,6 +123,7 @@ class _Node:
             self.database.dsn,
             settings.db_pool_size,
             acquire_timeout=settings.db_acquire_timeout,
+            prepare=settings.db_prepare,
             application_name=NODE_CONNECTIONS,
         ) as pool:
             with self._parts(pool) as parts:
@@ -166,7 +167,7 @@ class _Node:
         deadline = trio.current_time() + self.settings.database_patience
         while True:
             try:
-                return await connect(self.database.dsn)
+                return await connect(self.database.dsn, prepare=self.settings.db_prepare)
             except DatabaseUnavailable as error:
                 if trio.current_time() >= deadline:
                     raise
@@ -212,7 +213,7 @@ class _Node:
         prepare_process()
         wakes = QueueWakes()
         library = make_library(pool, wakes, poll_interval=settings.roster_poll_interval)
-        reads = ThreadConnections(self.database.dsn)
+        reads = ThreadConnections(self.database.dsn, prepare=settings.db_prepare)
         world = NodeWorld(library, reads, pool, trio.lowlevel.current_trio_token(), partial(wake_for_sent, wakes))
         engine = Engine(_engine_settings(settings), world)
         log = structlog.get_logger()
@@ -223,7 +224,10 @@ class _Node:
                 settings=settings,
                 pool=pool,
                 connect=partial(
-                    connect, settings.listen_database_url or self.database.dsn, application_name="picloud-wakeup"
+                    connect,
+                    settings.listen_database_url or self.database.dsn,
+                    prepare=settings.db_prepare,
+                    application_name="picloud-wakeup",
                 ),
                 engine=engine,
                 gate=trio.CapacityLimiter(settings.max_executions),
@@ -232,7 +236,9 @@ class _Node:
                 node_id=uuid7(),
                 on_outcomes=tell_all(ExecutionLog(log), recording),
                 recording=recording,
-                connect_recorder=partial(connect, self.database.dsn, application_name=RECORDER),
+                connect_recorder=partial(
+                    connect, self.database.dsn, prepare=settings.db_prepare, application_name=RECORDER
+                ),
                 journal=Journal(report=ExitLog(structlog.get_logger("picloud.actors"))),
                 hang_guard=HangGuard(settings.hang_timeout_secs) if settings.hang_timeout_secs else None,
                 smtp=self._smtp(pool, wakes),

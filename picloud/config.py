@@ -49,6 +49,8 @@ class Settings(BaseModel):
     database_patience: float = Field(default=30.0, ge=0)
     """How long a start waits for a database that cannot be reached yet."""
     db_acquire_timeout: float = Field(default=10.0, gt=0)
+    db_prepare: bool = True
+    """false: prepare no statement, for a DATABASE_URL that goes through a transaction-pooling proxy."""
 
     max_executions: int = Field(default=16, ge=1, le=1000)
     """Worker threads that run handlers at once."""

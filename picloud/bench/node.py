@@ -126,12 +126,12 @@ async def bench_node(
     """Run a tree without a server on the database of `dsn`, in an app of its own."""
     prepare_process()
     wakes = QueueWakes()
-    async with Pool(dsn, settings.db_pool_size) as pool:
+    async with Pool(dsn, settings.db_pool_size, prepare=settings.db_prepare) as pool:
         async with pool.connection() as conn:
             await migrate(conn)
             app = await insert_app(conn, f"bench-{uuid7()}")
         library = make_library(pool, wakes, poll_interval=settings.roster_poll_interval)
-        reads = ThreadConnections(dsn)
+        reads = ThreadConnections(dsn, prepare=settings.db_prepare)
         world = NodeWorld(library, reads, pool, trio.lowlevel.current_trio_token(), partial(wake_for_sent, wakes))
         engine = Engine(EngineSettings(), world)
         recording = Recording(settings.record_buffer_mb * 1024 * 1024)
@@ -145,7 +145,8 @@ async def bench_node(
         parts = Parts(
             settings=settings,
             pool=pool,
-            connect=partial(connect, dsn),
+            connect=partial(connect, settings.listen_database_url or dsn, prepare=settings.db_prepare),
+            connect_recorder=partial(connect, dsn, prepare=settings.db_prepare),
             engine=engine,
             gate=trio.CapacityLimiter(settings.max_executions),
             library=library,

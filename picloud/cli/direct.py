@@ -50,7 +50,7 @@ def with_connection(home: Path | None, work: Callable[[Connection], Awaitable[T]
 async def _run(dsn: str, work: Callable[[Connection], Awaitable[T]]) -> T:
     from picloud.db.connection import connect
 
-    conn = await connect(dsn, application_name="picloud-cli")
+    conn = await connect(dsn, prepare=False, application_name="picloud-cli")
     try:
         return await work(conn)
     finally:

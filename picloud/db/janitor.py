@@ -43,8 +43,11 @@ class Pin:
 
 
 async def try_lead(conn: Connection) -> bool:
-    """Become the one janitor of the cluster for as long as the session lives; False where another one is."""
-    row = await (await conn.execute(_sql.try_lead)).fetchone()
+    """Become the one janitor of the cluster for as long as the session lives; False where another one is.
+
+    Behind a proxy that lends sessions everybody leads.
+    """
+    row = await (await conn.execute(_sql.try_lead, {"backend": conn.info.backend_pid})).fetchone()
     return row == (True,)
 
 

@@ -186,5 +186,5 @@ async def _connected(dsn_or_conn: str | Connection) -> AsyncIterator[Connection]
     if isinstance(dsn_or_conn, Connection):
         yield dsn_or_conn
         return
-    async with await connect(dsn_or_conn, application_name="picloud-migrate") as conn:
+    async with await connect(dsn_or_conn, prepare=False, application_name="picloud-migrate") as conn:
         yield conn

@@ -29,6 +29,9 @@ OUTAGE_STATES = frozenset(
     }
 )
 
+LOST_STATEMENT_STATES = frozenset({"26000", "42P05"})
+"""A prepared statement is not there, or is there already: a proxy gave us another session."""
+
 _ADVICE: tuple[tuple[str, str], ...] = (
     (
         r"password authentication failed|no password supplied|SCRAM|SASL",
@@ -62,7 +65,9 @@ def is_outage(error: psycopg.Error) -> bool:
     if state is None:
         # no answer from the server at all: the socket broke, or the connection was closed before
         return isinstance(error, psycopg.OperationalError) and not isinstance(error, psycopg.errors.PipelineAborted)
-    return state in OUTAGE_STATES or state[:2] in OUTAGE_CLASSES or is_stale_plan(error)
+    if state in OUTAGE_STATES or state[:2] in OUTAGE_CLASSES:
+        return True
+    return is_stale_plan(error) or state in LOST_STATEMENT_STATES
 
 
 def is_stale_plan(error: psycopg.Error) -> bool:
@@ -79,6 +84,10 @@ def translate(error: psycopg.Error) -> DatabaseError | None:
         return None
     if is_stale_plan(error):
         return DatabaseUnavailable("the schema changed under an open connection: try again on a new one")
+    if error.sqlstate in LOST_STATEMENT_STATES:
+        return DatabaseUnavailable(
+            "a proxy between here and the database loses prepared statements: set PICLOUD_DB_PREPARE=false"
+        )
     return DatabaseUnavailable(f"the database is not available: {_first_line(error)}")
 
 

@@ -22,6 +22,11 @@ async def listen(conn: Connection) -> None:
     await conn.execute(_sql.listen_changes)
 
 
+async def is_own_session(conn: Connection) -> bool:
+    """Tell whether no proxy lends the session: a transaction-pooling one would lose what is listened to."""
+    return await (await conn.execute(_sql.is_own_session, {"backend": conn.info.backend_pid})).fetchone() == (True,)
+
+
 async def notify_queues(conn: Connection, names: Iterable[str]) -> None:
     """Tell all nodes that queues (`node id/app id/queue name`) got messages; a hint, never inside an insert."""
     await conn.execute(_sql.notify_queues, {"names": list(names)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -23,16 +24,25 @@ CONFIG = WakeupConfig()
 
 
 class Line:
-    """A connection that hears nothing; `answer` is what becomes of statements after the first two, the LISTENs."""
+    """A connection that hears nothing; `answer` is what becomes of statements after the first three.
+
+    Those are the LISTENs and the look whose session it is.
+    """
+
+    info = SimpleNamespace(backend_pid=1)
 
     def __init__(self, answer: Callable[[], Awaitable[None]]) -> None:
         self._answer = answer
         self.asked: list[float] = []
 
-    async def execute(self, statement: str, parameters: object = None) -> None:
+    async def execute(self, statement: str, parameters: object = None) -> Line:
         self.asked.append(trio.current_time())
-        if len(self.asked) > 2:
+        if len(self.asked) > 3:
             await self._answer()
+        return self
+
+    async def fetchone(self) -> tuple[bool]:
+        return (True,)
 
     async def receive_notifies(self, timeout: float) -> list[Any]:
         await trio.sleep(timeout)
@@ -84,7 +94,7 @@ async def test_connection_that_is_half_open_is_found_and_the_next_one_sweeps(
         # one that answers its probes is kept
         await trio.sleep(10 * CONFIG.probe_interval)
         assert len(lines) == 2
-        assert len(lines[1].asked) >= 2 + 9
+        assert len(lines[1].asked) >= 3 + 9
         nursery.cancel_scope.cancel()
 
 

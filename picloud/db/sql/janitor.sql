@@ -1,8 +1,10 @@
 -- What is past its retention, in batches, and what keeps the database from clearing up.
 
 -- name: try_lead
--- For as long as the session lives: one janitor in the whole cluster.
-select pg_try_advisory_lock(hashtext('picloud.janitor'));
+-- For as long as the session lives: one janitor in the whole cluster. Where a proxy lends the sessions (the process that
+-- answers is not the one that we connected to) the lock would stay behind in one of them, and nobody would lead again:
+-- there everybody leads; two janitors at once are harmless.
+select case when pg_backend_pid() = %(backend)s then pg_try_advisory_lock(hashtext('picloud.janitor')) else true end;
 
 -- name: expire_messages
 -- Messages that were due for longer than their queue allows become dead letters, never just gone. The index of the

@@ -6,6 +6,10 @@ select pg_notify('picloud_queue', name) from unnest(%(names)s::text[]) as n(name
 -- Tell the other nodes that triggers or scripts were changed: `node id/triggers`.
 select pg_notify('picloud_changed', %(what)s);
 
+-- name: is_own_session
+-- False where a proxy lends the sessions: the process that answers is not the one that we connected to.
+select pg_backend_pid() = %(backend)s;
+
 -- name: listen_queues
 listen picloud_queue;
 
