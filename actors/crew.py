@@ -56,6 +56,7 @@ class Crew:
 
     async def wait(self, number: int) -> None:
         """Wait until lane `number` is called."""
+        self._apps.pop(number, None)
         if number == 0 and self._missed:
             self._missed = False
             return
@@ -73,7 +74,8 @@ class Crew:
         try:
             yield
         finally:
-            del self._busy_since[number], self._apps[number]
+            # its apps stay noted until it finds no more: others that look meanwhile must not take its place
+            del self._busy_since[number]
 
     def crowding(self, number: int) -> list[AppId]:
         """Return the apps that run in all the other lanes, where there are others."""

@@ -12,7 +12,7 @@ from uuid import UUID
 import trio
 from uuid_utils.compat import uuid7
 
-from picloud.actors.batch_size import BatchSize
+from picloud.actors.batch_size import GROWTH, BatchSize
 from picloud.actors.recording import Amend
 from picloud.actors.retrying import OutageBackoff, retry_outages
 from picloud.actors.runtime import HealthGauge
@@ -82,6 +82,8 @@ class LaneConfig:
     """How long the last settlement may take at shutdown."""
     scan_reset: float = 1.0
     """How often the claim scans from the start."""
+    shares: bool = False
+    """Whether others may take what this lane claimed when its handlers were faster than they turned out to be."""
 
 
 class LaneOwner(Protocol[W, S]):
@@ -239,6 +241,20 @@ class Lane(Generic[W, S]):
         if verdict.units or verdict.has_failures:
             self._to_give_up.append(verdict)
         self.size.ran(len(ran.outcomes), ran.seconds)
+        if self._config.shares and sum(len(one.items) for one in self._claimed) > GROWTH * self.size.current:
+            self._share()
+
+    def _share(self) -> None:
+        """Keep one batch as large as it is to be now; the rest is given back, for other lanes."""
+        kept, room = deque[Batch[W]](), self.size.current
+        for batch in self._claimed:
+            mine, rest = batch.items[:room], batch.items[room:]
+            room -= len(mine)
+            if mine:
+                kept.append(Batch(batch.token, mine))
+            if rest:
+                self._to_give_up.append(Verdict(batch.token, untried=[item.id for item in rest]))
+        self._claimed = kept
 
     async def _give_up(self) -> None:
         while self._to_give_up:

@@ -172,6 +172,8 @@ class Outbox:
         self.dead += len(verdict.dead)
         if verdict.dead:
             self._on_outbox()
+        if verdict.untried:
+            self._crew.call()
 
     async def note_fired(self) -> None:
         """Nobody keeps the time."""
@@ -196,6 +198,7 @@ class Outbox:
                 batch_size=config.batch_size,
                 slice_secs=config.slice_secs,
                 settle_timeout=config.settle_timeout,
+                shares=True,
             ),
         )
 

@@ -76,6 +76,7 @@ class MemoryOutbox:
         self.expired: list[tuple[int, int]] = []
         self.limits: list[int] = []
         self.outages = 0
+        self.latency = 0.0
 
     def _fail(self) -> None:
         if self.outages:
@@ -83,12 +84,12 @@ class MemoryOutbox:
             raise DatabaseUnavailable("the database is away")
 
     async def pull(self, settle: Settlement, token: ClaimToken, limit: int, rotation: Rotation) -> Pulled[Delivery]:
-        await trio.lowlevel.checkpoint()
+        left_out = set(rotation.left_out())
+        await trio.sleep(self.latency)
         self._fail()
         self.limits.append(limit)
         acked = self._acknowledge(settle.token, settle.done)
         self.sent += [(effect.cause, effect.message) for effect in settle.effects if effect.cause in acked]
-        left_out = set(rotation.left_out())
         batch = [delivery for delivery in self.ready if delivery.app_id not in left_out][:limit]
         self.ready = [delivery for delivery in self.ready if delivery not in batch]
         self.claimed |= {delivery.id: (token, delivery) for delivery in batch}
@@ -239,6 +240,55 @@ async def test_flood_of_slow_handlers_of_one_app_does_not_hold_up_another(autoju
         await trio.sleep(2)
         nursery.cancel_scope.cancel()
     assert started["other"] - came < 0.5
+
+
+async def test_place_kept_for_other_apps_is_not_taken_between_two_batches(autojump_clock: MockClock) -> None:
+    store = MemoryOutbox(*map(make_delivery, range(300)))
+    store.latency = 0.05
+    sent: dict[str, float] = {}
+    waits: list[float] = []
+
+    async def handle(deliveries: Sequence[Delivery]) -> Ran:
+        (delivery,) = deliveries[:1]
+        body = delivery.event["body"]
+        if body in sent:
+            waits.append(trio.current_time() - sent[body])
+        seconds = 0.01 if body in sent else 1.0 + body % 7 / 10
+        await trio.sleep(seconds)
+        return Ran([outcome(delivery)], seconds)
+
+    rig = Rig(store, handle, concurrency=4)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(rig.outbox.run)
+        for number in range(20):
+            await trio.sleep(1.37)
+            sent[f"other {number}"] = trio.current_time()
+            store.ready.append(make_delivery(f"other {number}", app_id=OTHER))
+            rig.mailbox.wake()
+        await trio.sleep(2)
+        nursery.cancel_scope.cancel()
+    assert len(waits) == 20
+    # all but the first few: lanes that start at the same moment may all find the flood
+    assert sorted(waits)[16] < 0.2
+
+
+async def test_batch_that_turns_out_to_be_slow_is_shared_with_other_lanes(autojump_clock: MockClock) -> None:
+    fast, lazy = [make_delivery("fast") for _ in range(500)], [make_delivery(n) for n in range(100)]
+    store = MemoryOutbox(*fast, *lazy)
+
+    async def handle(deliveries: Sequence[Delivery]) -> Ran:
+        if deliveries[0].event["body"] == "fast":
+            some = [delivery for delivery in deliveries if delivery.event["body"] == "fast"]
+            return await succeed(some)
+        # one takes longer than a slice
+        return await slow(1.0)(deliveries[:1])
+
+    began = trio.current_time()
+    await Rig(store, handle, concurrency=5).drain_when(lambda: len(store.acked) == 600)
+    # in one lane it were 100 s; the fifth lane is kept for other apps
+    assert trio.current_time() - began < 40
+    assert sorted(one for one in store.acked if one != "fast") == list(range(100))
+    assert store.buried == []
 
 
 async def test_wake_between_a_claim_and_the_wait_is_not_missed(autojump_clock: MockClock) -> None:
