@@ -68,12 +68,16 @@ json.loads(<str>)   <table>.setdefault(<str>, <int>)   (lambda x, *rest, k=<int>
 (lambda *, k: k)(k=<int>)   <obj>.value   <vobj>.double   <vobj>.method(<int>)
 <vobj>.method(note(<int>), by=<int>)   <vobj>.made(<int>).value   len(<obj>)   <obj>[<index>]   <obj>(<int>)
 <point>.x   <vpoint>.missing(note(<int>))   (<vint>).missing(note(<int>))   hash(Point(<int>)) == hash(Point(<int>))
-<call>   copy_of(<call>, *<ints>)[0]""",
+<call>   copy_of(<call>, *<ints>)[0]
+<counter>.total() + (<decimal>).adjusted()   len(uuid.uuid5(uuid.NAMESPACE_DNS, str(<str>)).hex)   slow(<int>)
+sorted(<ints>, key=cmp_to_key(lambda x, y: y - x))[<index>]   operator.methodcaller('count', <int>)(<ints>)
+random.Random(<int>).randint(0, 100)   urlsplit(str(<str>)).port""",
     "float": r"""
 <int> / <int>   <float> + <float>   <float> * <int>   <float> - <float>   <float> ** 2   <float> // <float>
 <float> % <float>   -<float>   float(<int>)   float(<str>)   round(<float>, <small>)   math.sqrt(<float>)
 math.fsum([<float>, <float>])   <delta>.total_seconds()   abs(<float>)   max(<float>, <int>)
-sum([<float>, <float>])   float(<decimal>)   <delta> / <delta>   math.hypot(<int>, <int>)""",
+sum([<float>, <float>])   float(<decimal>)   <delta> / <delta>   math.hypot(<int>, <int>)
+math.dist(<ints>, <tuple>)   random.Random(<str>).random()   math.remainder(<float>, <int>)""",
     "bool": r"""
 <int> < <int>   <int> <= <int> < <int>   <int> == <float>   <str> < <str> != <str>   <ints> == <ints>
 <ints> < <ints>   <tuple> >= <tuple>   <int> in <ints>   <str> in <str>   <int> not in <tuple>   <str> in <table>
@@ -84,7 +88,9 @@ callable(<any>)   hasattr(<any>, 'append')   any(<ints>)   all(<iter>)   any(<te
 <set> <= <set>   <set> == <set>   <set>.isdisjoint(<ints>)   <set>.issubset(<ints>)   <date> < <date>
 <decimal> > <int>   <decimal> == <float>   <table>.keys() == <set>   math.isclose(<float>, <float>)
 bool(re.search(<pattern>, <str>))   <obj> == <obj>   <obj> < <obj>   <int> in <obj>
-isinstance(<obj>, <vobj>.kinds)   <point> == <point>   <point> < <point>   bool(<obj>)""",
+isinstance(<obj>, <vobj>.kinds)   <point> == <point>   <point> < <point>   bool(<obj>)
+isinstance(<any>, int | None)   isinstance(<any>, str | (float | list))   isinstance(<any>, None | bytes)
+is_dataclass(<any>)   urlsplit(str(<str>)) == urlsplit(str(<str>))""",
     "str": r"""
 <str> + <str>   <str> * <small>   <str>[<index>]   <str>[<index>:<index>]   <str>[::-1]   <str>[<small>::2]
 str(<any>)   repr(<any>)   f"{<vint>}|{<vstr>!r:>8}|{<vfloat>:.2f}"   f"{<vint>:>{<vint>}}"
@@ -107,14 +113,21 @@ re.sub(<pattern>, lambda m: m.group(0).upper(), <str>)   re.sub(<pattern>, '-', 
 re.sub(<pattern>, '-', <str>, <small>, re.I)   re.escape(<str>)   <date>.isoformat()
 <date>.strftime('%d.%m.%Y %H:%M')   str(<delta>)   str(<date>)   str(<decimal>)   min(<strs>)   <strs>[<index>]
 <error>.args[0]   type(<any>).__name__   repr(<obj>)   f"{<vobj>} {<vpoint>!r}"   str(<point>)   str(<error>)
-repr(<error>)""",
+repr(<error>)
+'{} {!r:>6}'.format(<any>, <str>)   '{0:>{1}}|{0!a}'.format(<str>, <small>)   '{a}'.format_map(<table>)
+'{x:.2f}{{}}'.format(x=<float>)   '{:{}}'.format(<int>, <align>)   <str>.format(<any>, a=<int>)
+urljoin(str(<str>), str(<str>))   urlparse(str(<str>)).path   urlunsplit(urlsplit('http://h/' + str(<str>)))
+quote_plus(<str>)   str(<decimal>.quantize(Decimal('0.1'), rounding=ROUND_HALF_UP))
+time.strftime('%Y-%j', time.gmtime(<int>))
+str(uuid.UUID(int=<int>))   str(int | None)   operator.attrgetter('x')(<point>) and <str>""",
     "bytes": r"""
 <bytes> + <bytes>   <bytes> * <small>   <bytes>[<index>:]   <str>.encode()   <str>.encode('ascii', <mode>)
 <str>.encode(encoding='utf-8', errors=<mode>)   bytes(<str>, 'utf-8')
 bytes(<str>, encoding='latin-1', errors='replace')   bytes(<ints>)   bytes(<small>)   bytes(<any>)
 b','.join(<bytes>.split(b'a'))   base64.b64decode(<bytes>)   base64.urlsafe_b64encode(<bytes>)
 (<int>).to_bytes(2, 'big')   (<vint>).to_bytes(<small>, 'little', signed=True)   <bytes>.replace(<bytes>, <bytes>)
-<bytes>.upper()   b'%d' % <int>   hashlib.sha1(<bytes>).digest()[:4]   bytes.fromhex(<bytes>.hex())""",
+<bytes>.upper()   b'%d' % <int>   hashlib.sha1(<bytes>).digest()[:4]   bytes.fromhex(<bytes>.hex())
+base64.b64decode(<bytes>, validate=<bool>)   base64.b32encode(<bytes>)   base64.b16decode(<bytes>, True)""",
     "ints": r"""
 <ints> + <ints>   <ints> * <small>   <ints>[<index>:<index>]   <ints>[::-1]   list(<iter>)   list(<tuple>)
 list(<bytes>)   list(<deque>)   sorted(<ints>)   sorted(<iter>, key=<key>, reverse=<bool>)   sorted(<set>)
@@ -126,27 +139,36 @@ list(accumulate(<ints>))   list(accumulate(<ints>, <binary>, initial=<int>))   l
 list(islice(<iter>, <small>))   list(islice(count(<int>, <small>), <small>))   list(islice(cycle(<ints>), 4))
 list(takewhile(<test>, <ints>))   list(dropwhile(<test>, <ints>))   list(reversed(<ints>))   list(reversed(<deque>))
 <nested>[<index>]   <ints>.copy()   list(repeat(<int>, <small>))
-[len(list(group)) for key, group in groupby(<ints>, <key>)]   <vlists>[<str>]""",
+[len(list(group)) for key, group in groupby(<ints>, <key>)]   <vlists>[<str>]
+list(chain.from_iterable(<nested>))   copy.copy(<ints>)   copy.deepcopy(<ints>)   list(starmap(max, <nested>))
+[part for part in filterfalse(<test>, <iter>)]   sorted(<ints>, key=cmp_to_key(lambda x, y: x - y))
+list(compress(<ints>, <tuple>))   [slow(item) for item in <ints>]   json.loads(json.dumps(<ints>), parse_int=float)""",
     "strs": r"""
 <str>.split()   <str>.split(<str>)   <str>.split(',', <small>)   <str>.rsplit(',', 1)
 <str>.split(sep=',', maxsplit=1)   <str>.rsplit(sep=',', maxsplit=1)   <str>.splitlines(keepends=True)   list(<str>)
 sorted(<strs>)   sorted(<table>)   list(<table>)   sorted(<strs>, key=len)   [item.upper() for item in <strs>]
 [str(item) for item in <ints>]   <strs> + <strs>   list(map(str, <any>))   [f'{item!r:>4}' for item in <strs>]
 re.findall(<pattern>, <str>)   re.findall(<pattern>, <str>, re.I)   re.split(<pattern>, <str>)
-[m.group() for m in re.finditer(<pattern>, <str>)]   [key for key, value in <table>.items() if value]""",
+[m.group() for m in re.finditer(<pattern>, <str>)]   [key for key, value in <table>.items() if value]
+sorted(<counter>.elements())   list(urlsplit(str(<str>)))   [f.name for f in fields(<vpoint>)]
+[str(item) for item in (<decimal>).as_tuple().digits]""",
     "nested": r"""
 [<ints>, <ints>]   [[item, <int>] for item in <ints>]   list(zip(<ints>, <tuple>))
 list(zip(<ints>, <ints>, strict=True))   list(enumerate(<strs>, start=<small>))
 list(zip_longest(<ints>, <tuple>, fillvalue=<int>))   list(product(<ints>, repeat=2))
 list(combinations(<ints>, 2))   list(permutations(<tuple>, 2))   list(pairwise(<ints>))   list(<table>.items())
 sorted(<table>.items(), key=lambda pair: -pair[1])   <counter>.most_common(<small>)
-[divmod(item, 2) for item in <ints>]   list(map(lambda x, y: [x, y], <ints>, <tuple>))""",
+[divmod(item, 2) for item in <ints>]   list(map(lambda x, y: [x, y], <ints>, <tuple>))
+copy.deepcopy(<nested>)   parse_qsl(str(<str>), keep_blank_values=<bool>)   [astuple(<point>)]
+json.loads(json.dumps(<nested>), parse_int=str)""",
     "table": r"""
 {**<table>, <str>: <int>}   {<str>: <int>}   {<any>: <int>}   dict(<table>)   dict(<table>, z=<int>)
 dict(<nested>)   dict(<any>)   dict(zip(<strs>, <ints>))   dict.fromkeys(<strs>, <int>)
 {key: value + 1 for key, value in <table>.items()}   {str(item): item for item in <ints>}   <table> | <table>
 <table>.copy()   json.loads(json.dumps(<table>))   dict(<counter>)   dict(sorted(<table>.items()))   parse_qs(<str>)
-asdict(<vpoint>)""",
+asdict(<vpoint>)
+json.loads(json.dumps(<table>), object_hook=<unary>)   json.loads(json.dumps(<table>), object_pairs_hook=dict)
+parse_qs(str(<str>), keep_blank_values=True)   copy.deepcopy(<table>)   copy.copy(<lists>)""",
     "tuple": r"""
 tuple(<ints>)   tuple(<iter>)   <tuple> + <tuple>   <tuple> * <small>   <tuple>[<index>:]   (<int>, <str>)
 (*<ints>, <int>)   divmod(<int>, <int>)   tuple(item for item in <ints>)   <float>.as_integer_ratio()
@@ -187,12 +209,14 @@ ValueError(<any>)   KeyError(<any>)   RuntimeError(<str>, <int>)   Failed(<int>)
     "obj": r"""
 Thing(<int>)   Other(<int>)   <vobj>.made(<int>)""",
     "point": r"""
-Point(<int>)   Point(<int>, <int>)   Point(x=<int>)   Point(<any>, y=<any>)""",
+Point(<int>)   Point(<int>, <int>)   Point(x=<int>)   Point(<any>, y=<any>)
+replace(<point>, y=<any>)   copy.deepcopy(<point>)   replace(<vpoint>)""",
     "any": r"""
 <int>   <float>   <str>   <bool>   <none>   <bytes>   <ints>   <strs>   <nested>   <table>   <tuple>   <date>
 <day>   <delta>   <decimal>   <counter>   <deque>   <lists>   <obj>   <point>   <int> if <bool> else <any>
 {'k': <any>}   [<any>, <any>]   {str(key): [value, <any>] for key, value in <table>.items()}
-getattr(<obj>, 'value', <any>)   json.loads(json.dumps(<any>))   copy_of(<any>)""",
+getattr(<obj>, 'value', <any>)   json.loads(json.dumps(<any>))   copy_of(<any>)
+copy.deepcopy(<any>)""",
 }
 
 TEMPLATES: Final = {

@@ -6,19 +6,24 @@ from typing import Final
 
 HEAD: Final = """\
 import base64
+import copy
 import datetime
 import hashlib
 import json
 import math
 import operator
+import random
 import re
+import time
+import uuid
 from collections import Counter, defaultdict, deque
-from dataclasses import asdict, dataclass, field
-from decimal import Decimal
-from functools import partial, reduce
-from itertools import accumulate, chain, combinations, count, cycle, dropwhile, groupby, islice, pairwise
-from itertools import permutations, product, repeat, takewhile, zip_longest
-from urllib.parse import parse_qs, quote, unquote, urlencode
+from dataclasses import asdict, astuple, dataclass, field, fields, is_dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cmp_to_key, lru_cache, partial, reduce
+from itertools import accumulate, chain, combinations, compress, count, cycle, dropwhile, filterfalse, groupby, islice
+from itertools import pairwise, permutations, product, repeat, starmap, takewhile, zip_longest
+from urllib.parse import parse_qs, parse_qsl, quote, quote_plus, unquote, urlencode, urljoin, urlparse, urlsplit
+from urllib.parse import urlunsplit
 
 NOTES = []
 TEXTS = True
@@ -27,6 +32,12 @@ TEXTS = True
 def note(value):
     NOTES.append(str(value))
     return value
+
+
+@lru_cache(maxsize=4)
+def slow(number):
+    NOTES.append('slow')
+    return number * 2
 
 
 def attempt(function):

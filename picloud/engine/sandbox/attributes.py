@@ -22,6 +22,7 @@ from picloud.engine.sandbox.class_model import EXCEPTION_ATTRIBUTES, ScriptClass
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.facade import Facade
 from picloud.engine.sandbox.operators import writable
+from picloud.engine.sandbox.templates import format_mapping, format_text
 from picloud.engine.sandbox.text import decode, encode, error_arguments, format_date, parse_date
 
 DIRECT: Final = None
@@ -53,7 +54,7 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     str: {
         **{name: guard for name, guard in _COMMON_TEXT.items() if name != "hex"},
         **direct("isdecimal isidentifier isnumeric isprintable"),
-        "encode": encode, "translate": texts.translate,
+        "encode": encode, "translate": texts.translate, "format": format_text, "format_map": format_mapping,
     },
     bytes: {
         **{name: guard for name, guard in _COMMON_TEXT.items() if name != "casefold"},
@@ -90,7 +91,7 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     Counter: {
         **_DICT, "copy": containers.growing(Counter.copy), "update": containers.update_counter,
         "subtract": containers.subtract_counter, "most_common": containers.most_common,
-        "total": containers.counter_total,
+        "total": containers.counter_total, "elements": containers.counter_elements,
     },
     datetime.datetime: {
         **direct(_DATE_PARTS),
@@ -103,10 +104,10 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     datetime.timezone: direct("utcoffset tzname"),
     decimal.Decimal: direct(
         "is_nan is_finite is_infinite is_signed is_zero sqrt quantize copy_abs copy_negate normalize to_integral_value"
-        " compare"
-    ),
+        " compare adjusted copy_sign max min same_quantum to_integral_exact"
+    ) | {"as_tuple": texts.decimal_parts},
     property: direct("setter getter deleter"),
-    uuid.UUID: direct("hex int version bytes"),
+    uuid.UUID: direct("hex int version bytes urn variant"),
 }  # fmt: skip
 ATTRIBUTES[bool] = ATTRIBUTES[int]
 """Instances. Types of optional packages are added where they are wrapped (re.Match)."""
@@ -127,6 +128,9 @@ CLASS_FUNCTIONS: Final[dict[type, Mapping[str, Any]]] = {}
 
 FUNCTION_ATTRIBUTES: Final[dict[Any, dict[str, Any]]] = {}
 """Attributes of the functions that stand for types (`dict.fromkeys`); filled by builtin_table."""
+
+OFFERED: Final = "_offered_"
+"""The attribute of a function made for a script that holds what may be read of it."""
 
 _MISSING: Final = object()
 _NAMED: Final = frozenset([FunctionType, BuiltinFunctionType, MethodType])
@@ -159,7 +163,7 @@ def get_attribute(value: Any, name: str) -> Any:
         if name in offered:
             return getattr(value, name)
     elif kind is FunctionType:
-        known = FUNCTION_ATTRIBUTES.get(value)
+        known = FUNCTION_ATTRIBUTES.get(value) or value.__dict__.get(OFFERED)
         if known is not None and name in known:
             return known[name]
     elif kind is type:

@@ -32,7 +32,7 @@ class Field:
     metadata: Any = None
     kw_only: bool | None = None
     name: str = ""
-    _sandbox_attrs_: ClassVar[frozenset[str]] = frozenset()
+    _sandbox_attrs_: ClassVar[frozenset[str]] = frozenset({"name", "init", "repr", "compare", "metadata", "kw_only"})
 
     @property
     def optional(self) -> bool:
@@ -251,7 +251,7 @@ def to_dict(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    names = dataclass_fields(type(value)) if type(type(value)) is ScriptClass else None
+    names = _instance_fields(value)
     if names is not None:
         return {name: _plain(getattr(value, name)) for name in names}
     if type(value) in (list, tuple):
@@ -259,3 +259,58 @@ def _plain(value: Any) -> Any:
     if type(value) is dict:
         return {key: _plain(item) for key, item in value.items()}
     return value
+
+
+def _instance_fields(value: Any) -> tuple[str, ...] | None:
+    return dataclass_fields(type(value)) if type(type(value)) is ScriptClass else None
+
+
+def to_values(obj: Any) -> Any:
+    """dataclasses.astuple for scripts."""
+    if _instance_fields(obj) is None:
+        raise TypeError("astuple() should be called on dataclass instances")
+    return _values(walk(obj))
+
+
+def _values(value: Any) -> Any:
+    names = _instance_fields(value)
+    if names is not None:
+        return tuple([_values(getattr(value, name)) for name in names])
+    if type(value) in (list, tuple):
+        return type(value)([_values(item) for item in value])
+    if type(value) is dict:
+        return {key: _values(item) for key, item in value.items()}
+    return value
+
+
+def is_dataclass(obj: Any) -> bool:
+    """dataclasses.is_dataclass for scripts."""
+    return _shape_of(obj) is not None
+
+
+def _shape_of(value: Any) -> _Shape | None:
+    kind = value if type(value) is ScriptClass else type(value)
+    shape = getattr(kind, "_shape_", None) if type(kind) is ScriptClass else None
+    return shape if type(shape) is _Shape else None
+
+
+def dataclass_fields_of(class_or_instance: Any) -> tuple[Field, ...]:
+    """dataclasses.fields for scripts."""
+    shape = _shape_of(class_or_instance)
+    if shape is None:
+        raise TypeError("must be called with a dataclass type or instance")
+    return tuple(shape.fields.values())
+
+
+def replaced(obj: Any, /, **changes: Any) -> Any:
+    """dataclasses.replace for scripts: as if the class were called again."""
+    shape = _shape_of(obj)
+    if shape is None or type(obj) is ScriptClass:
+        raise TypeError("replace() should be called on dataclass instances")
+    for name, one in shape.fields.items():
+        if not one.init:
+            if name in changes:
+                raise ValueError(f"field {name} is declared with init=False, it cannot be specified with replace()")
+        elif name not in changes:
+            changes[name] = getattr(obj, name)
+    return type(obj)(**changes)

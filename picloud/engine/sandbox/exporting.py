@@ -14,6 +14,7 @@ import orjson
 
 from picloud.engine.sandbox.limits import MAX_WALK_NESTING
 from picloud.engine.sandbox.meter import Meter
+from picloud.engine.sandbox.records import Record
 from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, walk
 from picloud.engine.sandbox.stops import ExportError, LimitError
 
@@ -64,7 +65,7 @@ def _export(value: Any, path: str, depth: int) -> Any:
     if kind in MAPPINGS:
         named = [(_key(key, path), item) for key, item in value.items()]
         return {name: _export(item, _below(path, f".{name[:MAX_PATH]}"), depth + 1) for name, item in named}
-    if kind in SEQUENCES:
+    if kind in SEQUENCES or isinstance(value, Record):
         return [_export(item, _below(path, f"[{at}]"), depth + 1) for at, item in enumerate(value)]
     if kind in _DATES:
         return value.isoformat()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -63,7 +62,8 @@ class Meter:
         self.output: list[str] = []
         self.output_bytes = 0
         self.lines_dropped = 0
-        self.randomness: random.Random | None = None
+        self.randomness: Any = None
+        """The generator of the module `random`."""
         self.cpu_start: float | None = None
         self.rss_start_bytes: int | None = None
         self.shots = 0

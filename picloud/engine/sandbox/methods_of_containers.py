@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from picloud.engine.sandbox.builtin_functions import total
 from picloud.engine.sandbox.containers import Counter
+from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.limits import MAX_ITEMS
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import expect_counts, searched
@@ -18,6 +20,7 @@ from picloud.engine.sandbox.sizes import (
     hashable,
     sized_result,
     spread,
+    ticking,
     walk,
 )
 from picloud.engine.sandbox.tables import in_chunks, put_pairs, to_set
@@ -101,6 +104,15 @@ def most_common(container: Any, n: Any = None) -> Any:
 
 def counter_total(container: Any) -> Any:
     return total(container.values())
+
+
+def counter_elements(container: Any) -> Any:
+    return generated(ticking(_elements(container)))
+
+
+def _elements(container: Any) -> Iterator[Any]:
+    for key, times in ticking(iter(container.items())):
+        yield from itertools.repeat(key, times)
 
 
 def update_set(container: Any, *sources: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import decimal
 from typing import Any
 
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT, MAX_WALK_TEXT
-from picloud.engine.sandbox.sizes import TEXTS, bounded, expect_text, is_iterable, sized_result, walk
+from picloud.engine.sandbox.records import Record
+from picloud.engine.sandbox.sizes import SIZED, TEXTS, bounded, expect_text, is_iterable, sized_result, walk
 from picloud.engine.sandbox.stops import LimitError
 
 
@@ -65,6 +67,11 @@ def replace(text: Any, old: Any, new: Any, count: Any = -1) -> Any:
 def join(separator: Any, items: Any) -> Any:
     if not is_iterable(items):
         return separator.join(items)  # says what it needs
+    if type(items) not in SIZED:
+        try:
+            items = iter(items)
+        except TypeError:
+            raise TypeError("can only join an iterable") from None
     parts = list(bounded(items))
     kind = type(separator)
     size = len(separator) * len(parts)
@@ -105,6 +112,17 @@ def int_to_bytes(number: int, length: Any = 1, byteorder: Any = "big", *, signed
     if type(length) is int and length > 100_000:
         raise LimitError("the length is larger than 100000")
     return number.to_bytes(length, byteorder, signed=signed)
+
+
+class DecimalTuple(Record):
+    """What Decimal.as_tuple gives."""
+
+    __slots__ = ()
+    _fields_ = ("sign", "digits", "exponent")
+
+
+def decimal_parts(number: decimal.Decimal) -> DecimalTuple:
+    return DecimalTuple(tuple(number.as_tuple()))
 
 
 PADDING = {name: _padding(name) for name in ("ljust", "rjust", "center", "zfill")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import decimal
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -27,9 +28,11 @@ from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, SCRIPT_MODULE
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import script_dataclass
 from picloud.engine.sandbox.facade import Facade, offered_names
+from picloud.engine.sandbox.kind_unions import STAND_INS, KindUnion, real_kinds
 from picloud.engine.sandbox.meter import die
 from picloud.engine.sandbox.modules import MODULES
 from picloud.engine.sandbox.modules.collecting import counter, default_dict, deque
+from picloud.engine.sandbox.modules.encoding import make_uuid
 from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
 from picloud.engine.sandbox.sizes import ATOMS, SIZED, bounded, comparable, hashable, sized_result, unpackable
@@ -58,12 +61,13 @@ _IMPORTED_TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
     "collections.Counter": (counter, Counter),
     "collections.defaultdict": (default_dict, DefaultDict),
     "collections.deque": (deque, Deque),
+    "uuid.UUID": (make_uuid, uuid.UUID),
     "range": (functions.make_range, range),
 }
 _REAL: Final[dict[Any, type]] = dict([*TYPES.values(), *_IMPORTED_TYPES.values()])
 _CALLED: Final[dict[type, Any]] = {kind: function for function, kind in _REAL.items()}
 
-text.SCRIPT_NAMES.update({function: name for name, (function, _) in {**TYPES, **_IMPORTED_TYPES}.items()})
+STAND_INS.update({function: name for name, (function, _) in {**TYPES, **_IMPORTED_TYPES}.items()})
 FUNCTION_ATTRIBUTES[functions.to_dict] = {"fromkeys": dict_from_keys}
 FUNCTION_ATTRIBUTES[functions.to_int] = {"from_bytes": functions.int_from_bytes}
 FUNCTION_ATTRIBUTES[functions.to_bytes] = {"fromhex": lambda digits: sized_result(bytes.fromhex(digits))}
@@ -77,6 +81,8 @@ def real_type(kind: Any) -> Any:
     """Return the class that a script means."""
     if type(kind) is tuple:
         return tuple([real_type(one) for one in kind])
+    if type(kind) is KindUnion:
+        return real_kinds(kind, _REAL)
     try:
         return _REAL.get(kind, kind)
     except TypeError:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.class_model import ScriptClass, script_defines
 from picloud.engine.sandbox.containers import BigRange, Counter, DefaultDict, Deque
+from picloud.engine.sandbox.kind_unions import union_of
 from picloud.engine.sandbox.limits import (
     CHARGE_FROM,
     MAX_DECIMAL_EXPONENT,
@@ -163,8 +164,15 @@ def _operand(value: Any, other: type) -> Any:
 
 subtract = _set_operator(operator.sub)
 both = _set_operator(operator.and_)
-either = _set_operator(operator.or_)
+_either_set = _set_operator(operator.or_)
 exclusive = _set_operator(operator.xor)
+
+
+def either(a: Any, b: Any) -> Any:
+    """`a | b`, also of types."""
+    if type(a) in HASHED or (union := union_of(a, b)) is None:
+        return _either_set(a, b)
+    return union
 
 
 def _set_result(result: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from picloud.engine.sandbox.class_model import ScriptClass, script_defines
 from picloud.engine.sandbox.containers import BigRange, Counter, DefaultDict, Deque
+from picloud.engine.sandbox.kind_unions import STAND_INS
 from picloud.engine.sandbox.limits import (
     CHARGE_FROM,
     MAX_DECIMAL_EXPONENT,
@@ -181,7 +182,9 @@ def _object_repr(value: Any) -> str:
     if kind is range or kind is BigRange:
         numbers = value if kind is range else value._numbers
         return repr(numbers)
-    name = SCRIPT_NAMES.get(value) if callable(value) and kind.__hash__ is object.__hash__ else None
+    if type(kind) is type and (represent := getattr(kind, "_sandbox_repr_", None)) is not None:
+        return sized_result(represent(value))  # type: ignore[no-any-return]
+    name = STAND_INS.get(value) if callable(value) and kind.__hash__ is object.__hash__ else None
     if name is not None:
         return f"<class '{name}'>"
     if type(kind) is ScriptClass:
@@ -191,8 +194,6 @@ def _object_repr(value: Any) -> str:
 
 _NAMED_MODULES = frozenset(["datetime", "decimal", "json.decoder", "binascii"])
 """Modules that the repr of a class names: scripts know them."""
-SCRIPT_NAMES: dict[Any, str] = {}
-"""The functions that stand for types (`str`, `list`, …) and what they are called; filled by namespace."""
 
 _BRACKETS: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
@@ -291,14 +292,20 @@ def moderate(value: decimal.Decimal) -> decimal.Decimal:
     return value
 
 
-def format_date(value: Any, pattern: object) -> str:
-    """strftime for scripts: the C library takes widths (`%9999999d`) that no check of ours would see afterwards."""
+def check_date_pattern(pattern: object) -> str:
+    """Refuse widths (`%9999999d`), which the C library takes: no check of ours would see them afterwards."""
     if type(pattern) is not str:
         raise TypeError("the format must be a string")
     if len(pattern) > MAX_FORMAT_SPEC:
         raise LimitError(f"the format is longer than {MAX_FORMAT_SPEC}")
     if any(len(digits) > 3 for digits in _DIGITS.findall(pattern)):
         raise LimitError("a width in the format is too large")
+    return pattern
+
+
+def format_date(value: Any, pattern: Any) -> str:
+    """strftime for scripts."""
+    check_date_pattern(pattern)
     if "Z" in pattern and type(value) is not datetime.date:
         expect_text(pattern.count("Z") * len(value.tzname() or ""))
     return sized_result(value.strftime(pattern))  # type: ignore[no-any-return]

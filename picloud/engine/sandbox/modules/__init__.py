@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from typing import Final
 
 from picloud.engine.sandbox.facade import Facade
+from picloud.engine.sandbox.modules.calling import CALLING
 from picloud.engine.sandbox.modules.collecting import COLLECTING
+from picloud.engine.sandbox.modules.copying import COPYING
 from picloud.engine.sandbox.modules.encoding import ENCODING
 from picloud.engine.sandbox.modules.iterating import ITERATING
 from picloud.engine.sandbox.modules.numeric import NUMERIC
 from picloud.engine.sandbox.modules.patterns import PATTERNS
+from picloud.engine.sandbox.modules.randomness import RANDOMNESS
 from picloud.engine.sandbox.modules.timing import TIMING
 from picloud.engine.sandbox.modules.typing_names import TYPING
+from picloud.engine.sandbox.modules.urls import URLS
 
+_TABLES: Final = (
+    CALLING, COLLECTING, COPYING, ENCODING, ITERATING, NUMERIC, PATTERNS, RANDOMNESS, TIMING, TYPING, URLS,
+)  # fmt: skip
 MODULES: Final[Mapping[str, Facade]] = {
-    name: Facade(name, attributes)
-    for table in (COLLECTING, ENCODING, ITERATING, NUMERIC, PATTERNS, TIMING, TYPING)
-    for name, attributes in sorted(table.items())
+    name: Facade(name, attributes) for table in _TABLES for name, attributes in sorted(table.items())
 }

@@ -1,4 +1,4 @@
-"""json, base64, hashlib, hmac, urllib.parse and uuid."""
+"""json, base64, hashlib, hmac and uuid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import base64
 import hashlib
 import hmac
 import json
-import urllib.parse
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
@@ -14,21 +13,14 @@ from typing import Any, ClassVar, Final
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.sizes import (
-    MAPPINGS,
-    SEQUENCES,
     TEXTS,
     Extent,
     bounded,
     expect_text,
     sized_result,
     snapshot,
-    walk,
 )
 from picloud.engine.sandbox.stops import LimitError
-from picloud.engine.sandbox.text import to_text
-
-MAX_SAFE: Final = 256
-"""Characters that quote() leaves alone."""
 
 
 def dump_json(
@@ -36,7 +28,9 @@ def dump_json(
     *,
     indent: int | str | None = None,
     sort_keys: bool = False,
+    skipkeys: bool = False,
     ensure_ascii: bool = True,
+    allow_nan: bool = True,
     separators: tuple[str, str] | None = None,
     default: Any = None,
 ) -> str:
@@ -58,6 +52,8 @@ def dump_json(
         value,
         indent=indent,
         sort_keys=bool(sort_keys),
+        skipkeys=bool(skipkeys),
+        allow_nan=bool(allow_nan),
         ensure_ascii=bool(ensure_ascii),
         separators=separators,
         default=default,
@@ -74,19 +70,50 @@ class JSONDecodeError(ValueError):
     """json.JSONDecodeError; the original would write into a text, unchecked, whatever a script makes it of."""
 
 
-def load_json(text: Any) -> Any:
-    """json.loads."""
-    if type(text) not in TEXTS:
-        raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(text).__name__}")
-    if len(text) > MAX_TEXT:
+Hook = Callable[[Any], Any] | None
+
+
+def load_json(
+    s: Any,
+    *,
+    object_hook: Hook = None,
+    parse_float: Hook = None,
+    parse_int: Hook = None,
+    parse_constant: Hook = None,
+    object_pairs_hook: Hook = None,
+) -> Any:
+    """json.loads. A hook is handed what nobody else holds, and what it returns is only put in its place."""
+    if type(s) not in TEXTS:
+        raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(s).__name__}")
+    if len(s) > MAX_TEXT:
         raise LimitError("the JSON text is too long")
+    hooks = {
+        "object_hook": object_hook,
+        "parse_float": parse_float,
+        "parse_int": parse_int,
+        "parse_constant": parse_constant,
+        "object_pairs_hook": object_pairs_hook,
+    }
+    given: dict[str, Any] = {name: _stoppable(hook) for name, hook in hooks.items() if hook is not None}
     try:
-        value = json.loads(text)
+        value = json.loads(s, **given)
     except json.JSONDecodeError as error:
         raise JSONDecodeError(str(error)) from None
-    if len(text) > CHARGE_FROM:
-        current_meter().charge(4 * len(text))
+    if len(s) > CHARGE_FROM:
+        current_meter().charge(4 * len(s))
     return value
+
+
+def _stoppable(hook: Any) -> Callable[[Any], Any]:
+    """Guard a hook: C code calls it many times, and it need not be a function of the script, which has ticks."""
+    meter = current_meter()
+
+    def apply(found: Any) -> Any:
+        if meter.reason is not None:
+            meter.fail()
+        return hook(found)
+
+    return apply
 
 
 class Digest:
@@ -143,80 +170,73 @@ def compare_digest(a: Any, b: Any) -> bool:
     return hmac.compare_digest(a, b)
 
 
-def _codec(name: str) -> Callable[[Any], bytes]:
-    code = getattr(base64, name)
+_CODEC_OPTIONS: Final = {
+    "b64encode": ("altchars",),
+    "b64decode": ("altchars", "validate"),
+    "b32decode": ("casefold", "map01"),
+    "b32hexdecode": ("casefold",),
+    "b16decode": ("casefold",),
+}
+"""What a function of base64 takes beside the data, in order."""
 
-    def apply(data: Any) -> bytes:
-        expect_text(2 * len(data) if type(data) in TEXTS else 0)
-        return sized_result(code(data))  # type: ignore[no-any-return]
+
+def _codec(name: str) -> Callable[..., bytes]:
+    code = getattr(base64, name)
+    options = _CODEC_OPTIONS.get(name, ())
+
+    def apply(s: Any, /, *more: Any, **named: Any) -> bytes:
+        expect_text(2 * len(s) if type(s) in TEXTS else 0)
+        if len(more) > len(options) or not set(named) <= set(options[len(more) :]):
+            raise TypeError(f"{name}() takes the data and {', '.join(options) or 'nothing else'}")
+        given = {**dict(zip(options, more, strict=False)), **named}
+        return sized_result(code(s, **{key: _codec_option(key, value) for key, value in given.items()}))  # type: ignore[no-any-return]
 
     apply.__name__ = name
     return apply
 
 
+def _codec_option(name: str, value: Any) -> Any:
+    if name in ("validate", "casefold"):
+        return bool(value)
+    if value is None or (type(value) in TEXTS and len(value) == (1 if name == "map01" else 2)):
+        return value
+    raise ValueError(f"{name} must be {'one character' if name == 'map01' else 'two characters'}")
+
+
 _CODECS: Final = {
     f"{kind}{way}": _codec(f"{kind}{way}")
-    for kind in ("b64", "urlsafe_b64", "b32", "b16")
+    for kind in ("b64", "standard_b64", "urlsafe_b64", "b32", "b32hex", "b16")
     for way in ("encode", "decode")
 }
 
 
-def quote(text: Any, safe: str = "/") -> str:
-    """urllib.parse.quote."""
-    expect_text(3 * len(text))
-    return sized_result(urllib.parse.quote(text, _short(safe)))  # type: ignore[no-any-return]
+def make_uuid(
+    hex: Any = None,  # noqa: A002
+    bytes: Any = None,  # noqa: A002
+    *,
+    int: Any = None,  # noqa: A002
+    version: Any = None,
+) -> uuid.UUID:
+    """uuid.UUID."""
+    return uuid.UUID(hex=hex, bytes=bytes, int=int, version=version)
 
 
-def quote_plus(text: Any, safe: str = "") -> str:
-    """urllib.parse.quote_plus."""
-    expect_text(3 * len(text))
-    return sized_result(urllib.parse.quote_plus(text, _short(safe)))  # type: ignore[no-any-return]
+def _named_uuid(make: Callable[[uuid.UUID, Any], uuid.UUID]) -> Callable[[Any, Any], uuid.UUID]:
+    def apply(namespace: Any, name: Any) -> uuid.UUID:
+        if type(namespace) is not uuid.UUID or type(name) is not str:
+            raise TypeError(f"{make.__name__}() needs a UUID and a text")
+        return make(namespace, name)
+
+    apply.__name__ = make.__name__
+    return apply
 
 
-def _short(safe: Any) -> Any:
-    """Guard the characters that are not quoted: the library keeps them, for every app."""
-    if len(safe) > MAX_SAFE:
-        raise LimitError(f"safe is longer than {MAX_SAFE}")
-    return safe
-
-
-def unquote(text: str) -> str:
-    """urllib.parse.unquote."""
-    return sized_result(urllib.parse.unquote(text))  # type: ignore[no-any-return]
-
-
-def url_encode(query: Any, doseq: bool = False) -> str:
-    """urllib.parse.urlencode."""
-    pairs: Any = query
-    if type(query) in MAPPINGS:
-        pairs = list(query.items())
-    elif type(query) not in (list, tuple) or (query and type(query[0]) is not tuple):
-        raise TypeError("not a valid non-string sequence or mapping object")
-    shown = [
-        tuple([_parameter(part, doseq and at == 1) for at, part in enumerate(bounded(pair, 2))])
-        for pair in bounded(pairs)
-    ]
-    return sized_result(urllib.parse.urlencode(walk(shown), bool(doseq)))  # type: ignore[no-any-return]
-
-
-def _parameter(value: Any, doseq: bool) -> Any:
-    """Return a part of a query as text that our own str() made."""
-    if doseq and (type(value) in SEQUENCES or type(value) in MAPPINGS):
-        return [_parameter(item, False) for item in bounded(value)]
-    return value if type(value) in TEXTS else to_text(value)
-
-
-def parse_query(text: str) -> dict[str, list[str]]:
-    """urllib.parse.parse_qs."""
-    return urllib.parse.parse_qs(text, max_num_fields=1000)
-
-
-_PARSE: Final = {
-    "quote": quote,
-    "quote_plus": quote_plus,
-    "unquote": unquote,
-    "urlencode": url_encode,
-    "parse_qs": parse_query,
+_UUIDS: Final = {
+    "uuid3": _named_uuid(uuid.uuid3),
+    "uuid4": uuid.uuid4,
+    "uuid5": _named_uuid(uuid.uuid5),
+    "UUID": make_uuid,
+    **{f"NAMESPACE_{name}": getattr(uuid, f"NAMESPACE_{name}") for name in ("DNS", "URL", "OID", "X500")},
 }
 
 ENCODING: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -224,6 +244,5 @@ ENCODING: Final[Mapping[str, Mapping[str, Any]]] = {
     "base64": _CODECS,
     "hashlib": _HASHES,
     "hmac": {"new": new_hmac, "compare_digest": compare_digest},
-    "urllib.parse": _PARSE,
-    "uuid": {"uuid4": uuid.uuid4, "UUID": lambda text: uuid.UUID(text)},
+    "uuid": _UUIDS,
 }

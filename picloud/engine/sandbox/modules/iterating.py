@@ -1,4 +1,4 @@
-"""itertools and functools: lazy where they are lazy, and each step can be stopped."""
+"""itertools: lazy where they are lazy, and each step can be stopped."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from picloud.engine.sandbox.attributes import FUNCTION_ATTRIBUTES
 from picloud.engine.sandbox.containers import Lazy
 from picloud.engine.sandbox.iteration import generated
-from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import add
 from picloud.engine.sandbox.sizes import bounded, hashable, ticking
 from picloud.engine.sandbox.stops import LimitError
@@ -38,7 +38,7 @@ def chain(*sources: Iterable[Any]) -> Any:
 
 
 def chain_from(sources: Iterable[Iterable[Any]]) -> Any:
-    return _lazy(itertools.chain.from_iterable(Lazy(source) for source in sources))
+    return _lazy(itertools.chain.from_iterable(Lazy(source) for source in ticking(iter(sources))))
 
 
 def product(*sources: Iterable[Any], repeat: int = 1) -> Any:
@@ -63,6 +63,20 @@ def islice(items: Iterable[Any], *bounds: int | None) -> Any:
 
 def accumulate(iterable: Iterable[Any], func: Callable[[Any, Any], Any] | None = None, *, initial: Any = None) -> Any:
     return _lazy(itertools.accumulate(Lazy(iterable), func or add, initial=initial))
+
+
+def star_map(function: Callable[..., Any], arguments: Iterable[Iterable[Any]]) -> Any:
+    return _lazy(function(*bounded(each)) for each in ticking(iter(arguments)))
+
+
+def filter_false(predicate: Callable[[Any], Any] | None, items: Iterable[Any]) -> Any:
+    source = ticking(iter(items))
+    return _lazy(item for item in source if not (item if predicate is None else predicate(item)))
+
+
+def compress(items: Iterable[Any], selectors: Iterable[Any]) -> Any:
+    pairs = zip(ticking(iter(items)), ticking(iter(selectors)), strict=False)
+    return _lazy(item for item, selected in pairs if selected)
 
 
 def zip_longest(*sources: Iterable[Any], fillvalue: Any = None) -> Any:
@@ -100,28 +114,7 @@ def _groups(items: Iterator[Any], key: Callable[[Any], Any] | None) -> Iterator[
         yield current, group
 
 
-def reduce(function: Callable[[Any, Any], Any], items: Iterable[Any], *initial: Any) -> Any:
-    """functools.reduce."""
-    try:
-        source = iter(items)
-    except TypeError:
-        raise TypeError("reduce() arg 2 must support iteration") from None
-    meter = current_meter()
-    try:
-        result = initial[0] if initial else next(source)
-    except StopIteration:
-        raise TypeError("reduce() of empty iterable with no initial value") from None
-    for item in source:
-        if meter.reason is not None:
-            meter.fail()
-        result = function(result, item)
-    return result
-
-
-def partial(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Callable[..., Any]:
-    """functools.partial as a closure."""
-    return lambda *more, **named: function(*args, *more, **{**kwargs, **named})
-
+FUNCTION_ATTRIBUTES[chain] = {"from_iterable": chain_from}
 
 ITERATING: Final[Mapping[str, Mapping[str, Any]]] = {
     "itertools": {
@@ -135,11 +128,13 @@ ITERATING: Final[Mapping[str, Mapping[str, Any]]] = {
         "combinations_with_replacement": _arranged(itertools.combinations_with_replacement),
         "islice": islice,
         "accumulate": accumulate,
+        "starmap": star_map,
+        "filterfalse": filter_false,
+        "compress": compress,
         "zip_longest": zip_longest,
         "pairwise": pairwise,
         "takewhile": take_while,
         "dropwhile": drop_while,
         "groupby": group_by,
     },
-    "functools": {"reduce": reduce, "partial": partial},
 }

@@ -1,26 +1,30 @@
-"""math, random and decimal: bounded before the work, since one C call cannot be stopped."""
+"""math and decimal: bounded before the work, since one C call cannot be stopped."""
 
 from __future__ import annotations
 
 import decimal
 import math
 import operator
-import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from picloud.engine.sandbox.builtin_functions import moderate
 from picloud.engine.sandbox.limits import MAX_NUMBER_TEXT
-from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import multiply
-from picloud.engine.sandbox.sizes import SIZED, bounded, expect_items
+from picloud.engine.sandbox.sizes import bounded
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_FACTORIAL: Final = 5000
 _PLAIN: Final = (
     "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh degrees radians exp expm1 log log10 log2 log1p "
-    "pow sqrt fabs fmod modf hypot isnan isinf isfinite isclose copysign isqrt ldexp frexp cbrt erf gamma"
+    "pow sqrt fabs fmod modf hypot isnan isinf isfinite isclose copysign isqrt ldexp frexp cbrt erf erfc gamma "
+    "lgamma exp2 remainder nextafter ulp"
 ).split()
+
+
+def distance(p: Any, q: Any, /) -> float:
+    """math.dist."""
+    return math.dist(list(bounded(p)), list(bounded(q)))
 
 
 def _small(function: Callable[..., int]) -> Callable[..., int]:
@@ -71,58 +75,6 @@ def float_sum(items: Iterable[Any]) -> float:
     return math.fsum(bounded(items))
 
 
-def _generator() -> random.Random:
-    meter = current_meter()
-    if meter.randomness is None:
-        meter.randomness = random.Random()
-    return meter.randomness
-
-
-def _drawn(name: str) -> Callable[..., Any]:
-    def draw(*arguments: Any) -> Any:
-        return getattr(_generator(), name)(*arguments)
-
-    draw.__name__ = name
-    return draw
-
-
-def choices(population: Any, weights: Any = None, *, k: int = 1) -> list[Any]:
-    """random.choices."""
-    expect_items(k)
-    if weights is not None:
-        weights = list(bounded(weights))
-        if not {int, float, bool}.issuperset(map(type, weights)):
-            raise TypeError("the weights must be numbers")
-    return _generator().choices(list(bounded(population)), weights, k=k)
-
-
-def sample(population: Any, k: int) -> list[Any]:
-    """random.sample."""
-    expect_items(k)
-    return _generator().sample(population if type(population) in SIZED else list(bounded(population)), k)
-
-
-def shuffle(items: list[Any]) -> None:
-    """random.shuffle."""
-    if type(items) is not list:
-        raise TypeError("shuffle needs a list")
-    _generator().shuffle(items)
-
-
-def choice(items: Any) -> Any:
-    """random.choice."""
-    if type(items) not in SIZED:
-        raise TypeError("choice needs a sequence")
-    return _generator().choice(items)
-
-
-def seed(value: Any = None) -> None:
-    """random.seed: of this execution only."""
-    if type(value) not in (int, str, float, bytes, type(None)):
-        raise TypeError("the seed must be a number or text")
-    _generator().seed(value)
-
-
 def to_decimal(value: Any = "0") -> decimal.Decimal:
     """decimal.Decimal."""
     if type(value) is str and len(value) > MAX_NUMBER_TEXT:
@@ -143,17 +95,14 @@ NUMERIC: Final[Mapping[str, Mapping[str, Any]]] = {
         **{name: _moderate(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
         **{name: _small(getattr(math, name)) for name in ("factorial", "comb", "perm")},
         "prod": product,
+        "dist": distance,
         "gcd": greatest_common_divisor,
         "lcm": least_common_multiple,
         "fsum": float_sum,
     },
-    "random": {
-        **{name: _drawn(name) for name in "random uniform randint randrange gauss expovariate triangular".split()},
-        "choices": choices,
-        "sample": sample,
-        "shuffle": shuffle,
-        "choice": choice,
-        "seed": seed,
+    "decimal": {
+        "Decimal": to_decimal,
+        **{name: getattr(decimal, name) for name in ("DecimalException", "InvalidOperation", "DivisionByZero")},
+        **{name: getattr(decimal, name) for name in dir(decimal) if name.startswith("ROUND_")},
     },
-    "decimal": {"Decimal": to_decimal, "InvalidOperation": decimal.InvalidOperation},
 }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from picloud.engine.sandbox.attributes import CLASS_FUNCTIONS
 from picloud.engine.sandbox.meter import current_meter
+from picloud.engine.sandbox.records import Record
+from picloud.engine.sandbox.sizes import bounded, sized_result
+from picloud.engine.sandbox.text import check_date_pattern
 
 
 def sleep(seconds: float) -> None:
@@ -23,6 +26,46 @@ def sleep(seconds: float) -> None:
 def clock() -> float:
     """time.time: the clock of the execution, which a test may set."""
     return current_meter().clock()
+
+
+class TimeTuple(Record):
+    """What gmtime() and localtime() give."""
+
+    __slots__ = ()
+    _fields_ = ("tm_year", "tm_mon", "tm_mday", "tm_hour", "tm_min", "tm_sec", "tm_wday", "tm_yday", "tm_isdst")
+
+
+TimeTuple.__name__ = TimeTuple.__qualname__ = "time.struct_time"
+
+
+def _time_tuple(name: str) -> Callable[..., TimeTuple]:
+    convert = getattr(time, name)
+
+    def apply(seconds: float | None = None, /) -> TimeTuple:
+        return TimeTuple(tuple(convert(clock() if seconds is None else seconds)))
+
+    apply.__name__ = name
+    return apply
+
+
+_local_time: Final = _time_tuple("localtime")
+
+
+def format_time(pattern: Any, moment: Any = None, /) -> str:
+    """time.strftime."""
+    if moment is None:
+        moment = _local_time()
+    elif type(moment) not in (tuple, TimeTuple):
+        raise TypeError("Tuple or struct_time argument required")
+    check_date_pattern(pattern)
+    return sized_result(time.strftime(pattern, tuple(bounded(moment, 9))))  # type: ignore[no-any-return]
+
+
+def make_time(moment: Any, /) -> float:
+    """time.mktime."""
+    if type(moment) not in (tuple, TimeTuple):
+        raise TypeError("Tuple or struct_time argument required")
+    return time.mktime(tuple(bounded(moment, 9)))
 
 
 def now(tz: datetime.tzinfo | None = None) -> datetime.datetime:
@@ -44,7 +87,16 @@ CLASS_FUNCTIONS[datetime.datetime] = {"now": now, "today": lambda: now(), "utcno
 CLASS_FUNCTIONS[datetime.date] = {"today": today}
 
 TIMING: Final[Mapping[str, Mapping[str, Any]]] = {
-    "time": {"time": clock, "monotonic": time.monotonic, "perf_counter": time.perf_counter, "sleep": sleep},
+    "time": {
+        "time": clock,
+        "time_ns": lambda: int(clock() * 1e9),
+        "sleep": sleep,
+        "gmtime": _time_tuple("gmtime"),
+        "localtime": _local_time,
+        "mktime": make_time,
+        "strftime": format_time,
+        **{name: getattr(time, name) for name in "monotonic monotonic_ns perf_counter perf_counter_ns".split()},
+    },
     "datetime": {
         "datetime": datetime.datetime,
         "date": datetime.date,
