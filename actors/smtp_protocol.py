@@ -135,8 +135,9 @@ class Handler:
 
     async def handle_exception(self, error: Exception) -> str:
         """Tell the sender nothing of what went wrong here; a mail is not lost, since it was not accepted."""
-        if isinstance(error, TLSSetupException):
-            # the client's doing, and the connection is closed
+        if isinstance(error, TLSSetupException | asyncio.IncompleteReadError):
+            # the client's doing: it broke TLS off, or ended what it sends
+            self._session.abort()
             return "454 4.7.0 TLS failed"
         self._session.reception.faults += 1
         _log.error("smtp_session_failed", exc_info=error)
