@@ -56,7 +56,7 @@ def _decode_json(data: bytes, charset: str) -> Any:
 
 
 def _check(value: Any) -> Any:
-    check_json(value, "body")
+    check_json(value, "body", area="")
     return value
 
 

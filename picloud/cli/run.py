@@ -60,9 +60,9 @@ def _read_event(text: str) -> Json:
         except OSError as error:
             raise _bad_event(f"{text[1:]}: {error.strerror}") from None
     try:
-        return decode_payload(data, what="event")
+        return decode_payload(data, area="", what="event")
     except PicloudError as error:
-        raise _bad_event(str(error).removeprefix("queue: ")) from None
+        raise _bad_event(str(error)) from None
 
 
 def _make_event(value: Json) -> Event:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 from picloud.engine.logs import clean_text
 from picloud.engine.sandbox import ExportError, Meter, export_value
 from picloud.engine.world import World
-from picloud.errors import InvokeError
+from picloud.errors import InvalidPayload, InvokeError, PayloadTooLarge
+from picloud.payload import encode_payload
 from picloud.routes import METHODS
 from picloud.types import Json, Script
 
@@ -74,3 +76,13 @@ def copy_args(args: Json, meter: Meter) -> Json:
         if _FUNCTION.search(str(error)):
             raise InvokeError("invoke: args must not contain functions") from None
         raise InvokeError(f"invoke: {error}") from None
+
+
+def encode_call(args: Json, caller: str, meter: Meter, max_bytes: int) -> str:
+    """Return the event of a later call as JSON text. Raises: InvokeError."""
+    body = copy_args(args, meter)
+    try:
+        text = encode_payload(body, area="invoke", what="args", max_bytes=max_bytes)
+    except (InvalidPayload, PayloadTooLarge) as error:
+        raise InvokeError(str(error)) from None
+    return f'{{"body":{text},"caller":{json.dumps(caller)}}}'

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from uuid_utils.compat import uuid7
 
 from picloud.engine.author_errors import describe_error, describe_stop
-from picloud.engine.calling import check_depth, copy_args, resolve
+from picloud.engine.calling import check_depth, copy_args, encode_call, resolve
 from picloud.engine.effects import UnitOfWork
 from picloud.engine.events import Event, InvokeEvent
 from picloud.engine.job import Call, find_status
@@ -18,7 +18,6 @@ from picloud.engine.logs import LogBuffer
 from picloud.engine.offering import Offering
 from picloud.engine.sandbox import CompiledScript, Meter, export_value, run_script
 from picloud.errors import EngineClosed
-from picloud.payload import encode_payload
 from picloud.sdk.response import Response
 from picloud.types import ExecutionId, ExecutionStatus, Json, LogLine, NewInvocation, ScriptError
 
@@ -188,8 +187,7 @@ class Execution:
         Raises: InvokeError.
         """
         run = self.run
-        event = {"body": copy_args(args, run.meter), "caller": self.script.name}
-        text = encode_payload(event, what="args", max_bytes=run.engine().settings.max_payload_bytes)
+        text = encode_call(args, self.script.name, run.meter, run.engine().settings.max_payload_bytes)
         run.meter.charge(len(text))
         with run.meter.host():
             engine = run.engine()

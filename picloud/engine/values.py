@@ -12,6 +12,8 @@ def encode_value(value: Json, what: str, *, area: str, fault: type[SdkError], me
     """Return a value as JSON text. Raises: `fault`, whose text begins with the area of the SDK."""
     try:
         plain = export_value(value, path=what, meter=meter)
-        return encode_payload(plain, what=what, max_bytes=max_bytes)
-    except (ExportError, InvalidPayload, PayloadTooLarge) as error:
-        raise fault(f"{area}: {str(error).removeprefix('queue: ')}") from None
+        return encode_payload(plain, area=area, what=what, max_bytes=max_bytes)
+    except ExportError as error:
+        raise fault(f"{area}: {error}") from None
+    except (InvalidPayload, PayloadTooLarge) as error:
+        raise fault(str(error)) from None

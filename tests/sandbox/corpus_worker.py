@@ -24,6 +24,10 @@ from picloud.types import AppId, MessageId, NewMessage
 
 WALL_LIMIT = 0.6
 CPU_LIMIT = 0.4
+ENDLESS = ("evade_", "loop_", "spin_", "toctou_")
+"""Attacks that go round and round from their first line: what they do later, they did at once."""
+ENDLESS_WALL_LIMIT = 0.3
+ENDLESS_CPU_LIMIT = 0.15
 APPS = (AppId(uuid4()), AppId(uuid4()))
 
 
@@ -54,12 +58,17 @@ class NoWorld:
 
 async def main(paths: list[Path]) -> None:
     prepare_process()
-    settings = EngineSettings(timeout_secs=WALL_LIMIT, cpu_secs=CPU_LIMIT, memory_growth_bytes=400 * 1024 * 1024)
-    engine = Engine(settings, NoWorld())
+    engine = make_engine(WALL_LIMIT, CPU_LIMIT)
+    quick = make_engine(ENDLESS_WALL_LIMIT, ENDLESS_CPU_LIMIT)
     for path in paths:
         say({"script": path.stem})
-        say({"script": path.stem, **await attack(engine, path)})
+        say({"script": path.stem, **await attack(quick if path.stem.startswith(ENDLESS) else engine, path)})
     engine.close()
+    quick.close()
+
+
+def make_engine(wall: float, cpu: float) -> Engine:
+    return Engine(EngineSettings(timeout_secs=wall, cpu_secs=cpu, memory_growth_bytes=400 * 1024 * 1024), NoWorld())
 
 
 async def attack(engine: Engine, path: Path) -> dict[str, Any]:

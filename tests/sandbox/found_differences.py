@@ -58,6 +58,15 @@ return box.value""",
 items = [1, 2, 3]
 items[note(0):note(1)] = note([9])
 return [items, NOTES]""",
+    "a slice assignment refuses its bounds before it takes its values": """\
+def fail():
+    yield 1
+    raise ValueError('bad')
+def change(bound, step=None):
+    items = [1, 2, 3]
+    items[1:bound:step] = fail()
+return [attempt(lambda: change({})), attempt(lambda: change('a')), attempt(lambda: change(2)),
+        attempt(lambda: change(2, 0)), attempt(lambda: change(2, 1.5))]""",
     "a method is looked up before its arguments": """\
 return [attempt(lambda: NOTES.missing(note(1))), attempt(lambda: Box(1).missing(note(2))), NOTES]""",
     "the error of an augmented assignment names its operator": """\

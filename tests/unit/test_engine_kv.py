@@ -183,6 +183,8 @@ def test_invoke_async_is_an_effect_with_its_own_copy_of_the_arguments(harness: H
         ("invoke_async('bank/main')", "InvokeError: invoke: cross-app call refused"),
         ("invoke_async('later', lambda: 1)", "InvokeError: invoke: args must not contain functions"),
         ("invoke_async('/none')", "InvokeError: invoke: no route for '/none'"),
+        ("invoke_async('later', 'é' * 600_000)", "InvokeError: invoke: args is 1.1 MiB, the limit is 1 MiB"),
+        ("invoke_async('later', ['a\\0b'])", "InvokeError: invoke: args has a NUL character at args[0]"),
     ],
 )
 def test_invoke_async_refuses_what_invoke_does(harness: Harness, call: str, refusal: str) -> None:

@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
 from picloud.engine.sandbox.call_shortcuts import CallShortcuts
-from picloud.engine.sandbox.kinds import FEW_BITS, Kind
+from picloud.engine.sandbox.kinds import Kind
 from picloud.engine.sandbox.scopes import Comprehension, Scopes
-from picloud.engine.sandbox.shortcuts import is_atomic, needs_no_guard
+from picloud.engine.sandbox.shortcuts import is_atomic, is_small, needs_no_guard
 from picloud.engine.sandbox.syntax_tree import (
     Visitor,
     call,
@@ -170,8 +170,9 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         if guard is None or _cannot_grow(left, right, kind) or needs_no_guard(node.op, *kinds):
             return node
         otherwise = self.shortcuts.operation(guard, node.op, left, right, kinds)
-        by_left = kind in (ast.Add, ast.Sub, ast.Mod, ast.FloorDiv) and isinstance(left, ast.Name) and is_simple(right)
-        if by_left and (kinds[0] is None or kinds[0].type is int):
+        # a sum or a difference with a long integer costs its length; a division, the product of both
+        cheap = kind in (ast.Add, ast.Sub) or (kind in (ast.Mod, ast.FloorDiv) and is_small(kinds[1]))
+        if cheap and isinstance(left, ast.Name) and is_simple(right) and (kinds[0] is None or kinds[0].type is int):
             plain = ast.BinOp(copied(left), node.op, copied(right))
             otherwise = otherwise or call(guard, copied(left), copied(right))
             return placed(ast.IfExp(is_type(copied(left), "_int_"), plain, otherwise), node)
@@ -199,7 +200,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         """Guard what is compared, and what is searched: C code would go through an endless iterator."""
         item, container = node.left, node.comparators[0]
         short = isinstance(item, ast.Constant) and isinstance(item.value, str) and len(item.value) < 1000
-        small = kind is not None and (kind.type in (float, bool) or (kind.type is int and kind.bits <= FEW_BITS))
+        small = is_small(kind) or (kind is not None and kind.type in (float, bool))
         cheap = short or small
         if cheap and of is not None and of.type in _SEARCHED:
             return node

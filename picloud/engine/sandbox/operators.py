@@ -295,6 +295,7 @@ def put_slice(values: Any, target: Any, start: Any, stop: Any, step: Any) -> Non
     """`target[start:stop:step] = values`; Python computes the values first."""
     if type(writable_items(target)) is not list:
         raise TypeError("slice assignment needs a list")
+    slice(start, stop, step).indices(0)  # Python refuses bounds before it looks at the values
     if is_iterable(values):
         values = list(bounded(values))
         expect_room(target, values)

@@ -55,8 +55,7 @@ class Shortcuts:
             return None
         if isinstance(operator, ast.Add):
             return self._sum(left, right, kinds)
-        small = kinds[1] is not None and kinds[1].type is int and kinds[1].bits <= FEW_BITS
-        if small and self._scopes.is_steady(right) and isinstance(operator, _BY_SMALL_NUMBER):
+        if is_small(kinds[1]) and self._scopes.is_steady(right) and isinstance(operator, _BY_SMALL_NUMBER):
             return self._with_small_number(guard, operator, left, right)
         if isinstance(operator, ast.Sub | ast.Mult):
             return self._of_two(guard, operator, left, right)
@@ -163,6 +162,11 @@ def is_atomic(kind: Kind | None) -> bool:
     return kind is not None and kind.type in ATOMIC
 
 
+def is_small(kind: Kind | None) -> bool:
+    """Whether a value of this kind is an integer by which anything is divided at once."""
+    return kind is not None and kind.type is int and kind.bits <= FEW_BITS
+
+
 def needs_no_guard(operator: ast.operator, left: Kind | None, right: Kind | None) -> bool:
     """Whether what is known of both operands is enough: the guard would let every such pair pass."""
     if left is not None and left.type is float:
@@ -180,7 +184,7 @@ def needs_no_guard(operator: ast.operator, left: Kind | None, right: Kind | None
         case ast.Mult():
             return left.bits + right.bits < UNCHECKED_BITS
         case ast.Mod() | ast.FloorDiv():
-            return right.bits <= FEW_BITS
+            return is_small(right)
     return isinstance(operator, ast.Sub | ast.BitAnd | ast.BitOr | ast.BitXor)
 
 
