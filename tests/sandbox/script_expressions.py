@@ -71,13 +71,16 @@ json.loads(<str>)   <table>.setdefault(<str>, <int>)   (lambda x, *rest, k=<int>
 <call>   copy_of(<call>, *<ints>)[0]
 <counter>.total() + (<decimal>).adjusted()   len(uuid.uuid5(uuid.NAMESPACE_DNS, str(<str>)).hex)   slow(<int>)
 sorted(<ints>, key=cmp_to_key(lambda x, y: y - x))[<index>]   operator.methodcaller('count', <int>)(<ints>)
-random.Random(<int>).randint(0, 100)   urlsplit(str(<str>)).port""",
+random.Random(<int>).randint(0, 100)   urlsplit(str(<str>)).port
+bisect.bisect(<ints>, <int>)   bisect.bisect_left(<ints>, <int>, key=<unary>)   heapq.heappop(<ints>)
+statistics.median_low(<ints>)   statistics.mode(<strs> or <ints>)""",
     "float": r"""
 <int> / <int>   <float> + <float>   <float> * <int>   <float> - <float>   <float> ** 2   <float> // <float>
 <float> % <float>   -<float>   float(<int>)   float(<str>)   round(<float>, <small>)   math.sqrt(<float>)
 math.fsum([<float>, <float>])   <delta>.total_seconds()   abs(<float>)   max(<float>, <int>)
 sum([<float>, <float>])   float(<decimal>)   <delta> / <delta>   math.hypot(<int>, <int>)
-math.dist(<ints>, <tuple>)   random.Random(<str>).random()   math.remainder(<float>, <int>)""",
+math.dist(<ints>, <tuple>)   random.Random(<str>).random()   math.remainder(<float>, <int>)
+statistics.fmean(<ints>)   statistics.median(<ints>)   statistics.pstdev(<ints>)""",
     "bool": r"""
 <int> < <int>   <int> <= <int> < <int>   <int> == <float>   <str> < <str> != <str>   <ints> == <ints>
 <ints> < <ints>   <tuple> >= <tuple>   <int> in <ints>   <str> in <str>   <int> not in <tuple>   <str> in <table>
@@ -142,7 +145,9 @@ list(takewhile(<test>, <ints>))   list(dropwhile(<test>, <ints>))   list(reverse
 [len(list(group)) for key, group in groupby(<ints>, <key>)]   <vlists>[<str>]
 list(chain.from_iterable(<nested>))   copy.copy(<ints>)   copy.deepcopy(<ints>)   list(starmap(max, <nested>))
 [part for part in filterfalse(<test>, <iter>)]   sorted(<ints>, key=cmp_to_key(lambda x, y: x - y))
-list(compress(<ints>, <tuple>))   [slow(item) for item in <ints>]   json.loads(json.dumps(<ints>), parse_int=float)""",
+list(compress(<ints>, <tuple>))   [slow(item) for item in <ints>]   json.loads(json.dumps(<ints>), parse_int=float)
+heapq.nlargest(<small>, <ints>)   heapq.nsmallest(<small>, <iter>, key=<key>)   list(heapq.merge(<ints>, <tuple>))
+statistics.multimode(<ints>)""",
     "strs": r"""
 <str>.split()   <str>.split(<str>)   <str>.split(',', <small>)   <str>.rsplit(',', 1)
 <str>.split(sep=',', maxsplit=1)   <str>.rsplit(sep=',', maxsplit=1)   <str>.splitlines(keepends=True)   list(<str>)
@@ -186,7 +191,9 @@ chain(<ints>, <iter>)   islice(<ints>, <small>)   iter([1, 2, 3].pop, <int>)   <
 <date> + <delta>   <date> - <delta>   <vdate>.replace(year=<int>)   <vdate>.replace(hour=<small>)
 datetime.datetime.fromisoformat(<str>)   datetime.datetime.strptime(<str>, '%Y-%m-%d')
 datetime.datetime(2020, <int>, <small>)   datetime.datetime.combine(<day>, datetime.time(<small>))
-datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)   max(<date>, <date>)""",
+datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)   max(<date>, <date>)
+datetime.datetime(2024, 1, 1, tzinfo=ZoneInfo('Europe/Berlin')) + <delta>
+<date>.replace(tzinfo=ZoneInfo('America/New_York')).astimezone(ZoneInfo('Asia/Tokyo'))""",
     "day": r"""
 <date>.date()   <day> + <delta>   datetime.date(2024, <small>, <int>)   <vday>.replace(day=<small>)""",
     "delta": r"""

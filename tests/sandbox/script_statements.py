@@ -6,14 +6,17 @@ from typing import Final
 
 HEAD: Final = """\
 import base64
+import bisect
 import copy
 import datetime
 import hashlib
+import heapq
 import json
 import math
 import operator
 import random
 import re
+import statistics
 import time
 import uuid
 from collections import Counter, defaultdict, deque
@@ -24,6 +27,7 @@ from itertools import accumulate, chain, combinations, compress, count, cycle, d
 from itertools import pairwise, permutations, product, repeat, starmap, takewhile, zip_longest
 from urllib.parse import parse_qs, parse_qsl, quote, quote_plus, unquote, urlencode, urljoin, urlparse, urlsplit
 from urllib.parse import urlunsplit
+from zoneinfo import ZoneInfo
 
 NOTES = []
 TEXTS = True

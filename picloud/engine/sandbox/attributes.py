@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import uuid
+import zoneinfo
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final, NoReturn
@@ -31,6 +32,18 @@ Method = Callable[..., Any] | None
 
 def direct(names: str) -> dict[str, Method]:
     return dict.fromkeys(names.split(), DIRECT)
+
+
+def _of_moment(name: str) -> Method:
+    """Guard a method of ZoneInfo, which would read whatever it is given."""
+    method = getattr(zoneinfo.ZoneInfo, name)
+
+    def apply(zone: zoneinfo.ZoneInfo, moment: Any, /) -> Any:
+        if moment is not None and type(moment) is not datetime.datetime:
+            raise TypeError(f"{name}() needs a datetime")
+        return method(zone, moment)
+
+    return apply
 
 
 _COMMON_TEXT: Final[dict[str, Method]] = {
@@ -95,13 +108,15 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     },
     datetime.datetime: {
         **direct(_DATE_PARTS),
-        **direct("hour minute second microsecond tzinfo fold date time timetz timestamp astimezone utcoffset tzname"),
+        **direct("hour minute second microsecond tzinfo fold date time timetz timestamp astimezone"),
+        **direct("utcoffset tzname dst"),
         "strftime": format_date,
     },
     datetime.date: {**direct(_DATE_PARTS), "strftime": format_date},
     datetime.time: {**direct("hour minute second microsecond tzinfo fold isoformat replace"), "strftime": format_date},
     datetime.timedelta: direct("days seconds microseconds total_seconds"),
-    datetime.timezone: direct("utcoffset tzname"),
+    datetime.timezone: direct("utcoffset tzname dst"),
+    zoneinfo.ZoneInfo: {**direct("key"), **{name: _of_moment(name) for name in ("utcoffset", "tzname", "dst")}},
     decimal.Decimal: direct(
         "is_nan is_finite is_infinite is_signed is_zero sqrt quantize copy_abs copy_negate normalize to_integral_value"
         " compare adjusted copy_sign max min same_quantum to_integral_exact"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import decimal
 import uuid
+import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -35,6 +36,7 @@ from picloud.engine.sandbox.modules.collecting import counter, default_dict, deq
 from picloud.engine.sandbox.modules.encoding import make_uuid
 from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
+from picloud.engine.sandbox.modules.timing import to_zone
 from picloud.engine.sandbox.sizes import ATOMS, SIZED, bounded, comparable, hashable, sized_result, unpackable
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import dict_from_keys, to_mapping, to_set
@@ -62,6 +64,7 @@ _IMPORTED_TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
     "collections.defaultdict": (default_dict, DefaultDict),
     "collections.deque": (deque, Deque),
     "uuid.UUID": (make_uuid, uuid.UUID),
+    "zoneinfo.ZoneInfo": (to_zone, zoneinfo.ZoneInfo),
     "range": (functions.make_range, range),
 }
 _REAL: Final[dict[Any, type]] = dict([*TYPES.values(), *_IMPORTED_TYPES.values()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import uuid
+import zoneinfo
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from picloud.engine.sandbox.stops import LimitError
 ATOMS: Final = frozenset(
     [
         int, float, bool, str, bytes, type(None), type(...), complex, datetime.datetime, datetime.date, datetime.time,
-        datetime.timedelta, datetime.timezone, decimal.Decimal, uuid.UUID,
+        datetime.timedelta, datetime.timezone, decimal.Decimal, uuid.UUID, zoneinfo.ZoneInfo,
     ]
 )  # fmt: skip
 """Types whose values hold no script values."""

@@ -51,7 +51,7 @@ def attempt(make):
 def handle(event, ctx):
     rows = [Row('b', 2), Row('a', 2), Row('c', 1)]
     circle = Circle(2)
-    out = [fib(80), noted(1), noted(1), noted(1, b=3), noted(1, b=3), few(1), few(2), few(1), few(3), few(2), few(1), typed(1), typed(1.0), typed(True), paths(8, 8), add(1), add.__name__, fib.__name__, list(few.cache_info()), few.cache_info().hits, fib.cache_info().currsize]
+    out = [fib(80), noted(1), noted(1), noted(1, b=3), noted(1, b=3), noted(True), noted(1.0), noted('1' and 1), few(1), few(2), few(1), few(3), few(2), few(1), typed(1), typed(1.0), typed(True), paths(8, 8), add(1), add.__name__, fib.__name__, list(few.cache_info()), few.cache_info().hits, fib.cache_info().currsize]
     few.cache_clear()
     out += [list(few.cache_info()), circle.area, circle.area, circle.scaled(3), circle.scaled(3), list(calls)]
     by_attribute = sorted(rows, key=operator.attrgetter('age', 'name'))

@@ -15,6 +15,7 @@ from picloud.engine.sandbox.sizes import comparable, hashable
 MAX_CACHED: Final = 100_000
 """Results that one function keeps, also where the script sets no bound."""
 _MISSING: Final = object()
+_KEYS: Final = frozenset([int, str])
 
 
 def reduce(function: Callable[[Any, Any], Any], items: Iterable[Any], *initial: Any) -> Any:
@@ -85,10 +86,7 @@ class _Cache:
         self._hits = self._misses = 0
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        key: tuple[Any, ...] = (args, *kwargs.items())
-        if self._typed:
-            key += tuple(map(type, (*args, *kwargs.values())))
-        hashable(key)
+        key = hashable(self._key(args, kwargs))
         result = self._results.pop(key, _MISSING)
         if result is _MISSING:
             self._misses += 1
@@ -101,6 +99,13 @@ class _Cache:
             while len(self._results) > self._room:
                 del self._results[next(iter(self._results))]
         return result
+
+    def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._typed:
+            return (args, *kwargs.items(), *map(type, (*args, *kwargs.values())))
+        if len(args) == 1 and not kwargs and type(args[0]) in _KEYS:
+            return args[0]  # Python tells f(1) from f(True) this way, and not f(1, 2) from f(True, 2)
+        return (args, *kwargs.items())
 
     def info(self) -> CacheInfo:
         return CacheInfo((self._hits, self._misses, self._maxsize, len(self._results)))

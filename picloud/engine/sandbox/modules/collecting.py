@@ -26,6 +26,8 @@ def counter(items: Any = (), /, **counts: int) -> Counter:
     """collections.Counter: keys are put in by steps, since colliding ones cost quadratic time."""
     if type(items) in MAPPINGS:
         made = Counter(spread(items))
+    elif items is None:
+        made = Counter()
     else:
         made = Counter()
         in_chunks(bounded(items), lambda part: made.update(map(hashable, part)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
+import zoneinfo
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -28,6 +29,9 @@ def clock() -> float:
     return current_meter().clock()
 
 
+MAX_ZONE_NAME: Final = 100
+
+
 class TimeTuple(Record):
     """What gmtime() and localtime() give."""
 
@@ -36,6 +40,18 @@ class TimeTuple(Record):
 
 
 TimeTuple.__name__ = TimeTuple.__qualname__ = "time.struct_time"
+
+
+def to_zone(key: Any, /) -> zoneinfo.ZoneInfo:
+    """zoneinfo.ZoneInfo."""
+    if type(key) is not str:
+        raise TypeError(f"a time zone's name must be text, not {type(key).__name__}")
+    try:
+        if len(key) <= MAX_ZONE_NAME:
+            return zoneinfo.ZoneInfo(key)
+    except (ValueError, OSError, LookupError):
+        pass  # the text may name a path
+    raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key[:MAX_ZONE_NAME]}")
 
 
 def _time_tuple(name: str) -> Callable[..., TimeTuple]:
@@ -87,6 +103,7 @@ CLASS_FUNCTIONS[datetime.datetime] = {"now": now, "today": lambda: now(), "utcno
 CLASS_FUNCTIONS[datetime.date] = {"today": today}
 
 TIMING: Final[Mapping[str, Mapping[str, Any]]] = {
+    "zoneinfo": {"ZoneInfo": to_zone, "ZoneInfoNotFoundError": zoneinfo.ZoneInfoNotFoundError},
     "time": {
         "time": clock,
         "time_ns": lambda: int(clock() * 1e9),
