@@ -67,7 +67,7 @@ sum(<int> for item in <ints> if item)   sum(1 for left, right in <nested>)   ope
 json.loads(<str>)   <table>.setdefault(<str>, <int>)   (lambda x, *rest, k=<int>: x + k + len(rest))(*<ints>)
 (lambda *, k: k)(k=<int>)   <obj>.value   <vobj>.double   <vobj>.method(<int>)
 <vobj>.method(note(<int>), by=<int>)   <vobj>.made(<int>).value   len(<obj>)   <obj>[<index>]   <obj>(<int>)
-<point>.x   <vpoint>.missing(note(<int>))   (<vint>).missing(note(<int>))   hash(Point(<int>)) == hash(Point(<int>))
+<point>.x   <vpoint>.missing(note(<int>))   (<vint>).missing(note(<int>))   len({Point(<int>), Point(<int>)})
 <call>   copy_of(<call>, *<ints>)[0]
 <counter>.total() + (<decimal>).adjusted()   len(uuid.uuid5(uuid.NAMESPACE_DNS, str(<str>)).hex)   slow(<int>)
 sorted(<ints>, key=cmp_to_key(lambda x, y: y - x))[<index>]   operator.methodcaller('count', <int>)(<ints>)
