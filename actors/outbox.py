@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+import psycopg
 import trio
 
 from picloud.actors.crew import Crew
@@ -225,5 +226,9 @@ class Outbox:
 
     async def _reclaim(self) -> None:
         while True:
-            await retry_outages(self.sweep, self.health)
+            try:
+                await retry_outages(self.sweep, self.health)
+            except psycopg.Error as error:
+                # the server cut it short (its own time limit, a deadlock): tried again at the next tick
+                self.health.degraded(error)
             await trio.sleep(self._config.reclaim_interval)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+import psycopg
 import trio
 
 from picloud.actors.runtime import HealthGauge
@@ -53,13 +54,16 @@ class Reclaim:
         self.health = HealthGauge()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Sweep every `interval` seconds; an outage is shown and tried again at the next tick."""
+        """Sweep every `interval` seconds; what goes wrong is shown and tried again at the next tick.
+
+        Also a statement that the server cuts short (its own time limit, a deadlock): recovery must not end for that.
+        """
         task_status.started()
         while True:
             try:
                 self.last = await self.sweep()
                 self.health.ok()
-            except DatabaseUnavailable as error:
+            except (DatabaseUnavailable, psycopg.Error) as error:
                 self.health.degraded(error)
             await trio.sleep(self._config.interval)
 

@@ -194,3 +194,42 @@ def kill_postmaster(home: object) -> None:
 
     os.kill(int((Path(str(home)) / "pg" / "postmaster.pid").read_text().splitlines()[0]), signal.SIGKILL)
     time.sleep(0.3)
+
+
+RAISES = "do $$ begin raise exception 'going away' using errcode = '{}'; end $$"
+
+
+# Known failure 22: the pool stays on a demoted primary, or on a server that goes away.
+@pytest.mark.parametrize("state", ["25006", "57P01", "57P02", "57P03", "57P05", "08006", "53300", "26000"])
+async def test_pool_drops_a_connection_whose_server_says_that_it_is_of_no_use_any_more(pool: Pool, state: str) -> None:
+    async with pool.connection() as conn:
+        first = await one(conn, "select pg_backend_pid()")
+    with pytest.raises(DatabaseUnavailable):
+        await use(pool, RAISES.format(state))
+    assert (pool.statistics().dropped, pool.statistics().idle) == (1, 0)
+    async with pool.connection() as conn:
+        assert await one(conn, "select pg_backend_pid()") != first
+    await pool.ping()
+    assert pool.statistics().degraded_since is None
+
+
+async def test_pool_leaves_a_primary_that_became_read_only(pool: Pool) -> None:
+    async with pool.connection() as conn:
+        # as after a demotion: reads work, writes do not
+        await conn.execute("set default_transaction_read_only = on")
+    assert pool.statistics().idle == 1
+    with pytest.raises(DatabaseUnavailable):
+        await use(pool, "create table t (a int)")
+    await use(pool, "create table t (a int)")
+
+
+async def test_errors_of_statements_keep_their_connection(pool: Pool) -> None:
+    for state in ("22012", "23505", "40001", "40P01", "57014", "42601"):
+        with pytest.raises(psycopg.Error):
+            await use(pool, RAISES.format(state))
+    assert (pool.statistics().dropped, pool.statistics().idle) == (0, 1)
+
+
+async def use(pool: Pool, statement: str) -> None:
+    async with pool.connection() as conn:
+        await conn.execute(statement)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from uuid_utils.compat import uuid7
 from picloud.actors.runtime import Backoff
 from picloud.actors.wakes import QueueKey
 from picloud.bench.feeding import fill
+from picloud.bench.latency import fairness
 from picloud.bench.node import BenchNode, bench_node
 from picloud.config import Settings
 from picloud.db.connection import Connection
@@ -267,6 +268,16 @@ async def test_a_thousand_executions_that_fail_at_random_points_leave_the_effect
             assert sorted(seen) == sorted(f"seen/{n}" for n in good)
             (jobs,) = await depths(conn, node, "jobs")
             assert (jobs.delayed, jobs.dead) == (0, 1000 - len(good))
+
+
+# Known failure 34: one tenant's flood starves another.
+async def test_single_message_of_an_app_starts_beside_another_apps_flood_of_ten_thousand(
+    database: str, settings: Settings
+) -> None:
+    # in its turn after all others it would start after 125 s at the earliest
+    async with bench_node(database, settings.model_copy(update={"max_executions": 4})) as node:
+        worst = await fairness(node, flood=10_000, count=3)
+    assert worst.value < 5_000
 
 
 async def depths(conn: Connection, node: BenchNode, queue: str) -> list[QueueDepth]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import trio
@@ -11,7 +12,8 @@ from trio.testing import MockClock
 
 from picloud.actors.lane import Ran
 from picloud.actors.runtime import WakeMailbox
-from picloud.types import Message, ScriptError
+from picloud.db.messages import Settlement
+from picloud.types import ClaimToken, Message, ScriptError
 
 
 async def drain_when(consumer, condition, *, limit: float = 60.0) -> None:  # type: ignore[no-untyped-def]
@@ -159,6 +161,54 @@ async def test_drain_finishes_what_runs_and_gives_the_rest_back_untried(autojump
         consumer.drain()
     assert store.claimed == {}
     assert sorted([*store.acked, *[m.payload for m in store.ready]]) == list(range(60))
+
+
+# Known failure 6: a draining process claims again what the new one released, or the other way round.
+async def test_draining_consumer_claims_nothing_more_and_the_next_one_does_the_rest(autojump_clock: MockClock) -> None:
+    store = MemoryQueue(*range(40))
+    handled: list[object] = []
+
+    async def handle(messages: Sequence[Message]) -> Ran:
+        await trio.sleep(0.2)
+        handled.extend(m.payload for m in messages[:1])
+        return Ran([outcome(messages[0])], 0.001)
+
+    old, new = make_consumer(store, handle), make_consumer(store, handle)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(old.run)
+        while len(store.claimed) < 4:
+            await trio.sleep(0.01)
+        old.drain()
+        asked = len(store.calls)
+        while old.details()["in_flight"]:
+            await trio.sleep(0.01)
+        assert [limit for _, limit in store.calls[asked:] if limit] == []
+        assert store.claimed == {}
+        assert store.ready
+        await nursery.start(new.run)
+        while store.ready or store.claimed:
+            await trio.sleep(0.1)
+        new.drain()
+    assert sorted(store.acked) == list(range(40))
+    assert sorted(handled) == list(range(40))  # type: ignore[type-var]
+
+
+# Known failure 8: a stable consumer id lets a stale attempt finish or extend its replacement.
+async def test_every_claim_has_a_token_of_its_own(autojump_clock: MockClock) -> None:
+    store = MemoryQueue(*range(300))
+    tokens: list[object] = []
+    pull = store.pull
+
+    async def note(settle: Settlement, token: ClaimToken, *rest: Any) -> Any:
+        tokens.append(token)
+        return await pull(settle, token, *rest)
+
+    store.pull = note  # type: ignore[method-assign]
+    consumer = make_consumer(store, handle_all)
+    await drain_when(consumer, lambda: len(store.acked) == 150)
+    await drain_when(consumer, lambda: len(store.acked) == 300)
+    assert len(tokens) > 5
+    assert len(set(tokens)) == len(tokens)
 
 
 async def test_cancelled_before_the_thread_started_gives_the_batch_back(autojump_clock: MockClock) -> None:

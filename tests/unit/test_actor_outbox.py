@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import trio
 from actor_probes import NOW, SCRIPT
+from psycopg.errors import QueryCanceled
 from trio.testing import MockClock
 
 from picloud.actors.delivering import DeliveryHandling
@@ -77,6 +78,7 @@ class MemoryOutbox:
         self.limits: list[int] = []
         self.outages = 0
         self.latency = 0.0
+        self.cut_short = 0
 
     def _fail(self) -> None:
         if self.outages:
@@ -128,6 +130,9 @@ class MemoryOutbox:
         await trio.lowlevel.checkpoint()
         self._fail()
         self.reclaimed_at.append(trio.current_time())
+        if self.cut_short:
+            self.cut_short -= 1
+            raise QueryCanceled("canceling statement due to statement timeout")
         return self.expired.pop(0) if self.expired else (0, 0)
 
 
@@ -435,6 +440,19 @@ async def test_expired_leases_are_looked_for_at_every_interval_until_a_batch_com
     assert [round(at - began) for at in store.reclaimed_at] == [0, 0, 30, 60]
     details = rig.outbox.details()
     assert (details["reclaimed"], details["dead_lettered"]) == (903, 102)
+
+
+async def test_sweep_that_the_server_cuts_short_is_tried_again_at_the_next_tick(autojump_clock: MockClock) -> None:
+    store = MemoryOutbox()
+    store.cut_short, store.expired = 2, [(3, 0)]
+    rig = Rig(store, succeed, reclaim_interval=30.0)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(rig.outbox.run)
+        await trio.sleep(45)
+        assert rig.outbox.details()["reclaimed"] == 0
+        await trio.sleep(30)
+        nursery.cancel_scope.cancel()
+    assert rig.outbox.details()["reclaimed"] == 3
 
 
 # Handling, through a real engine.
