@@ -164,7 +164,7 @@ list(zip_longest(<ints>, <tuple>, fillvalue=<int>))   list(product(<ints>, repea
 list(combinations(<ints>, 2))   list(permutations(<tuple>, 2))   list(pairwise(<ints>))   list(<table>.items())
 sorted(<table>.items(), key=lambda pair: -pair[1])   <counter>.most_common(<small>)
 [divmod(item, 2) for item in <ints>]   list(map(lambda x, y: [x, y], <ints>, <tuple>))
-copy.deepcopy(<nested>)   parse_qsl(str(<str>), keep_blank_values=<bool>)   [astuple(<point>)]
+copy.deepcopy(<nested>)   parse_qsl(str(<str>), keep_blank_values=<bool>)   [astuple(Point(x=1, y=7))]
 json.loads(json.dumps(<nested>), parse_int=str)""",
     "table": r"""
 {**<table>, <str>: <int>}   {<str>: <int>}   {<any>: <int>}   dict(<table>)   dict(<table>, z=<int>)

@@ -61,8 +61,8 @@ def field(
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
-    """The fields of one dataclass in order."""
+class Shape:
+    """The fields of one dataclass, or of one named tuple, in order."""
 
     name: str
     fields: dict[str, Field]
@@ -92,15 +92,15 @@ def script_dataclass(cls: Any = None, /, **options: Any) -> Any:
     return decorate if cls is None else decorate(cls)
 
 
-def _add_methods(kind: Any, shape: _Shape, options: Mapping[str, Any]) -> None:
+def _add_methods(kind: Any, shape: Shape, options: Mapping[str, Any]) -> None:
     eq, order = options.get("eq", True), options.get("order")
     if order and not eq:
         raise ValueError("eq must be true if order is true")
     methods: dict[str, Callable[..., Any]] = {}
     if options.get("init", True):
-        methods["__init__"] = _initializer(shape)
+        methods["__init__"] = initializer(shape)
     if options.get("repr", True):
-        methods["__repr__"] = _representer(shape.names(lambda one: one.repr))
+        methods["__repr__"] = representer(shape.names(lambda one: one.repr))
     compared = shape.names(lambda one: one.compare)
     if eq:
         methods["__eq__"] = _equality(compared)
@@ -118,10 +118,10 @@ def _add_methods(kind: Any, shape: _Shape, options: Mapping[str, Any]) -> None:
             type.__setattr__(kind, name, method)
     if eq:
         hashed = shape.names(lambda one: one.compare if one.hash is None else one.hash)
-        type.__setattr__(kind, "__hash__", _hasher(hashed) if options.get("frozen") else None)
+        type.__setattr__(kind, "__hash__", hasher(hashed) if options.get("frozen") else None)
 
 
-def _shape(kind: Any, kw_only: bool) -> _Shape:
+def _shape(kind: Any, kw_only: bool) -> Shape:
     fields: dict[str, Field] = {}
     for base in reversed(kind.__mro__[1:]):
         inherited = base.__dict__.get("_shape_")
@@ -146,15 +146,16 @@ def _shape(kind: Any, kw_only: bool) -> _Shape:
             if not needed and not one.optional:
                 raise TypeError(f"non-default argument '{name}' follows default argument")
             needed = needed and not one.optional
-    return _Shape(kind.__qualname__, fields)
+    return Shape(kind.__qualname__, fields)
 
 
-def _initializer(shape: _Shape) -> Callable[..., None]:
+def initializer(shape: Shape, method: str = "__init__") -> Callable[..., None]:
+    """Return an __init__ for the fields; its errors name `method`."""
     fields = tuple(shape.fields.values())
     known = frozenset(shape.names(lambda one: one.init))
     positional = shape.names(lambda one: one.init and not one.kw_only)
     least = sum(not shape.fields[name].optional for name in positional)
-    title = f"{shape.name}.__init__()"
+    title = f"{shape.name}.{method}()"
 
     def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
         values = dict(zip(positional, args, strict=False))
@@ -194,7 +195,9 @@ def _listed(missing: list[Field]) -> str:
     return f"{len(names)} required {kind} argument{'s' if len(names) > 1 else ''}: {text}"
 
 
-def _representer(names: tuple[str, ...]) -> Callable[[Any], str]:
+def representer(names: tuple[str, ...]) -> Callable[[Any], str]:
+    """Return a __repr__ that shows these fields."""
+
     def represent(self: Any) -> str:
         current_meter().check()
         return f"{type(self).__qualname__}({', '.join([f'{name}={to_repr(getattr(self, name))}' for name in names])})"
@@ -227,7 +230,9 @@ def _ordering(names: tuple[str, ...]) -> dict[str, Callable[[Any, Any], Any]]:
     return {sign: compare(sign) for sign in _COMPARISONS}
 
 
-def _hasher(names: tuple[str, ...]) -> Callable[[Any], int]:
+def hasher(names: tuple[str, ...]) -> Callable[[Any], int]:
+    """Return a __hash__ of these fields."""
+
     def hash_fields(self: Any) -> int:
         current_meter().check()
         return hash(hashable(tuple([getattr(self, name) for name in names])))
@@ -288,10 +293,10 @@ def is_dataclass(obj: Any) -> bool:
     return _shape_of(obj) is not None
 
 
-def _shape_of(value: Any) -> _Shape | None:
+def _shape_of(value: Any) -> Shape | None:
     kind = value if type(value) is ScriptClass else type(value)
     shape = getattr(kind, "_shape_", None) if type(kind) is ScriptClass else None
-    return shape if type(shape) is _Shape else None
+    return shape if type(shape) is Shape else None
 
 
 def dataclass_fields_of(class_or_instance: Any) -> tuple[Field, ...]:

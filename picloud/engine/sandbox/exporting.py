@@ -14,6 +14,7 @@ import orjson
 
 from picloud.engine.sandbox.limits import MAX_WALK_NESTING
 from picloud.engine.sandbox.meter import Meter
+from picloud.engine.sandbox.named_tuples import named_values
 from picloud.engine.sandbox.records import Record
 from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, walk
 from picloud.engine.sandbox.stops import ExportError, LimitError
@@ -63,10 +64,12 @@ def _export(value: Any, path: str, depth: int) -> Any:
     if depth > MAX_WALK_NESTING:
         raise LimitError(f"{path}: nested deeper than {MAX_WALK_NESTING}")
     if kind in MAPPINGS:
-        named = [(_key(key, path), item) for key, item in value.items()]
-        return {name: _export(item, _below(path, f".{name[:MAX_PATH]}"), depth + 1) for name, item in named}
-    if kind in SEQUENCES or isinstance(value, Record):
-        return [_export(item, _below(path, f"[{at}]"), depth + 1) for at, item in enumerate(value)]
+        pairs = [(_key(key, path), item) for key, item in value.items()]
+        return {name: _export(item, _below(path, f".{name[:MAX_PATH]}"), depth + 1) for name, item in pairs}
+    named = named_values(value)
+    if kind in SEQUENCES or isinstance(value, Record) or named is not None:
+        items = value if named is None else named
+        return [_export(item, _below(path, f"[{at}]"), depth + 1) for at, item in enumerate(items)]
     if kind in _DATES:
         return value.isoformat()
     if kind is decimal.Decimal or kind is uuid.UUID:

@@ -17,6 +17,7 @@ from picloud.engine.sandbox.dataclass_model import (
     to_dict,
     to_values,
 )
+from picloud.engine.sandbox.named_tuples import named_tuple
 from picloud.engine.sandbox.operators import BINARY, add, contains, floor_divide, modulo, multiply, power
 from picloud.engine.sandbox.sizes import MAPPINGS, bounded, comparable, hashable, sized_result, spread
 from picloud.engine.sandbox.tables import in_chunks
@@ -95,7 +96,7 @@ def _compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 COLLECTING: Final[Mapping[str, Mapping[str, Any]]] = {
-    "collections": {"Counter": counter, "defaultdict": default_dict, "deque": deque},
+    "collections": {"Counter": counter, "defaultdict": default_dict, "deque": deque, "namedtuple": named_tuple},
     "dataclasses": {
         "dataclass": script_dataclass,
         "field": field,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
+from picloud.engine.sandbox.named_tuples import named_values
 from picloud.engine.sandbox.sizes import (
     TEXTS,
     Extent,
@@ -46,6 +47,7 @@ def dump_json(
     extent = Extent()
     if default is None:
         extent.add(value)
+        default = _named_items
     else:
         value, default = snapshot(value, extent), _guarded(default, extent)
     text = json.dumps(
@@ -59,6 +61,13 @@ def dump_json(
         default=default,
     )
     return sized_result(text)  # type: ignore[no-any-return]
+
+
+def _named_items(value: Any) -> Any:
+    items = named_values(value)
+    if items is None:
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return items
 
 
 def _guarded(default: Callable[[Any], Any], extent: Extent) -> Callable[[Any], Any]:
