@@ -2,6 +2,8 @@
 import statistics
 
 def handle(event, ctx):
-    try: return 'PWNED' + str(statistics.mode([(1, (2,))]))
-    except TypeError: pass
+    a = ()
+    for i in range(60): a = (a, a)
+    try: return 'PWNED' + str(statistics.mode([a]))
+    except LimitError: pass
     while True: statistics.multimode([i * (2 ** 61 - 1) for i in range(100_000)])

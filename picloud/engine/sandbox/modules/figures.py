@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.builtin_functions import moderate
 from picloud.engine.sandbox.modules.collecting import counter
-from picloud.engine.sandbox.sizes import ATOMS, bounded, walk
+from picloud.engine.sandbox.sizes import bounded, walk
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_NUMBERS: Final = 100_000
@@ -70,10 +70,7 @@ def quantiles(data: Any, *, n: int = 4, method: str = "exclusive") -> Any:
 
 
 def _counts(data: Any) -> list[tuple[Any, int]]:
-    values = list(bounded(data, MAX_NUMBERS))
-    if not ATOMS.issuperset(map(type, values)):
-        raise TypeError("the values must be numbers or texts")
-    return list(counter(walk(values)).items())
+    return list(counter(walk(list(bounded(data, MAX_NUMBERS)))).items())
 
 
 def multimode(data: Any) -> list[Any]:
