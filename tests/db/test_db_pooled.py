@@ -11,8 +11,10 @@ import trio
 from pooling_proxy import PoolingProxy, pooling_proxy
 from psycopg.conninfo import make_conninfo
 
+from picloud.app import _DatabaseChoice, _Node
 from picloud.bench.feeding import fill
 from picloud.bench.node import BenchNode, bench_node
+from picloud.cli.entry import NodeOptions
 from picloud.config import Settings
 from picloud.db.connection import connect
 from picloud.db.pool import Pool
@@ -52,14 +54,20 @@ async def work(node: BenchNode) -> None:
         assert (shown["health"]["state"], shown["restart_count"]) == ("ok", 0), path
 
 
-def left_behind(proxy: PoolingProxy, database: str) -> list[object]:
-    """What the shared sessions hold that is somebody's: locks, prepared statements, channels."""
-    with psycopg.connect(database, autocommit=True) as conn:
-        locks = conn.execute(
-            "select pid from pg_locks where locktype = 'advisory' and pid = any(%s)",
-            [[session.conn.info.backend_pid for session in proxy.sessions]],
-        ).fetchall()
-    return list(locks)
+async def left_behind(proxy: PoolingProxy, database: str) -> list[object]:
+    """What the shared sessions hold that is somebody's: locks, and statements that were prepared."""
+    found: list[object] = []
+    conn = await connect(database)
+    pids = [session.conn.info.backend_pid for session in proxy.sessions]
+    cur = await conn.execute("select pid from pg_locks where locktype = 'advisory' and pid = any(%s)", [pids])
+    found += await cur.fetchall()
+    await conn.close()
+    lent = await connect(proxy.address, prepare=False)
+    for _ in range(2 * proxy.size):
+        cur = await lent.execute("select statement from pg_prepared_statements")
+        found += await cur.fetchall()
+    await lent.close()
+    return found
 
 
 async def test_node_works_behind_a_transaction_pooling_proxy(database: str, tmp_path: Path) -> None:
@@ -77,7 +85,8 @@ async def test_node_works_behind_a_transaction_pooling_proxy(database: str, tmp_
             wakeup = node.tree.snapshot("/picloud/wakeup", 0)
             assert wakeup is not None
             assert (wakeup["details"]["listening"], wakeup["details"]["pooled"]) == (True, False)
-            assert left_behind(proxy, database) == []
+            assert await left_behind(proxy, database) == []
+            assert node.parts.pool.statistics().dropped == 0
         assert proxy.transactions > 50
         with psycopg.connect(database) as conn:
             sink = conn.execute("select payload::int from queue_messages where queue_name = 'sink' order by 1")
@@ -94,7 +103,7 @@ async def test_listening_over_the_proxy_is_shown_and_the_poll_finds_all(database
             assert wakeup is not None
             assert wakeup["details"]["pooled"] is True
             # the janitor leads without a lock: one of a lent session would outlive it, and nobody would lead again
-            assert left_behind(proxy, database) == []
+            assert await left_behind(proxy, database) == []
 
 
 async def repeat(pool: Pool) -> None:
@@ -117,3 +126,19 @@ async def test_statements_prepared_over_the_proxy_are_an_outage_that_says_what_t
         direct = await connect(database)
         assert await is_own_session(direct)
         await direct.close()
+
+
+@pytest.mark.parametrize("prepares", [True, False])
+async def test_node_prepares_statements_on_all_its_connections_or_on_none(
+    database: str, pool: Pool, tmp_path: Path, prepares: bool
+) -> None:
+    options = NodeOptions(None, lambda info: None)
+    choice = _DatabaseChoice(database, "", None)
+    node = _Node(Settings(home=tmp_path, db_prepare=prepares), options, choice, None, None)  # type: ignore[arg-type]
+    first = await node._first_connection()
+    with node._parts(pool) as parts:
+        assert parts.connect_recorder is not None
+        connections = [first, await parts.connect(), await parts.connect_recorder()]
+        for conn in connections:
+            assert (conn.prepare_threshold is not None) == prepares
+            await conn.close()
