@@ -200,17 +200,18 @@ RAISES = "do $$ begin raise exception 'going away' using errcode = '{}'; end $$"
 
 
 # Known failure 22: the pool stays on a demoted primary, or on a server that goes away.
-@pytest.mark.parametrize("state", ["25006", "57P01", "57P02", "57P03", "57P05", "08006", "53300", "26000"])
-async def test_pool_drops_a_connection_whose_server_says_that_it_is_of_no_use_any_more(pool: Pool, state: str) -> None:
-    async with pool.connection() as conn:
-        first = await one(conn, "select pg_backend_pid()")
-    with pytest.raises(DatabaseUnavailable):
-        await use(pool, RAISES.format(state))
-    assert (pool.statistics().dropped, pool.statistics().idle) == (1, 0)
-    async with pool.connection() as conn:
-        assert await one(conn, "select pg_backend_pid()") != first
-    await pool.ping()
-    assert pool.statistics().degraded_since is None
+async def test_pool_drops_a_connection_whose_server_says_that_it_is_of_no_use_any_more(pool: Pool) -> None:
+    states = ["25006", "57P01", "57P02", "57P03", "57P05", "08006", "53300", "26000"]
+    for dropped, state in enumerate(states, start=1):
+        async with pool.connection() as conn:
+            before = await one(conn, "select pg_backend_pid()")
+        with pytest.raises(DatabaseUnavailable):
+            await use(pool, RAISES.format(state))
+        assert (state, pool.statistics().dropped, pool.statistics().idle) == (state, dropped, 0)
+        async with pool.connection() as conn:
+            assert await one(conn, "select pg_backend_pid()") != before
+        await pool.ping()
+        assert pool.statistics().degraded_since is None
 
 
 async def test_pool_leaves_a_primary_that_became_read_only(pool: Pool) -> None:
