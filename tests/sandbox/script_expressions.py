@@ -73,14 +73,14 @@ json.loads(<str>)   <table>.setdefault(<str>, <int>)   (lambda x, *rest, k=<int>
 sorted(<ints>, key=cmp_to_key(lambda x, y: y - x))[<index>]   operator.methodcaller('count', <int>)(<ints>)
 random.Random(<int>).randint(0, 100)   urlsplit(str(<str>)).port
 bisect.bisect(<ints>, <int>)   bisect.bisect_left(<ints>, <int>, key=<unary>)   heapq.heappop(<ints>)
-statistics.median_low(<ints>)   statistics.mode(<strs> or <ints>)""",
+statistics.median_low([int(<int>), 3])   statistics.mode(<strs> or <ints>)""",
     "float": r"""
 <int> / <int>   <float> + <float>   <float> * <int>   <float> - <float>   <float> ** 2   <float> // <float>
 <float> % <float>   -<float>   float(<int>)   float(<str>)   round(<float>, <small>)   math.sqrt(<float>)
 math.fsum([<float>, <float>])   <delta>.total_seconds()   abs(<float>)   max(<float>, <int>)
 sum([<float>, <float>])   float(<decimal>)   <delta> / <delta>   math.hypot(<int>, <int>)
 math.dist(<ints>, <tuple>)   random.Random(<str>).random()   math.remainder(<float>, <int>)
-statistics.fmean(<ints>)   statistics.median(<ints>)   statistics.pstdev(<ints>)""",
+statistics.fmean([int(<int>), 4])   statistics.median([int(<int>), 3])   statistics.pstdev([int(<int>), 5])""",
     "bool": r"""
 <int> < <int>   <int> <= <int> < <int>   <int> == <float>   <str> < <str> != <str>   <ints> == <ints>
 <ints> < <ints>   <tuple> >= <tuple>   <int> in <ints>   <str> in <str>   <int> not in <tuple>   <str> in <table>
@@ -130,7 +130,7 @@ bytes(<str>, encoding='latin-1', errors='replace')   bytes(<ints>)   bytes(<smal
 b','.join(<bytes>.split(b'a'))   base64.b64decode(<bytes>)   base64.urlsafe_b64encode(<bytes>)
 (<int>).to_bytes(2, 'big')   (<vint>).to_bytes(<small>, 'little', signed=True)   <bytes>.replace(<bytes>, <bytes>)
 <bytes>.upper()   b'%d' % <int>   hashlib.sha1(<bytes>).digest()[:4]   bytes.fromhex(<bytes>.hex())
-base64.b64decode(<bytes>, validate=<bool>)   base64.b32encode(<bytes>)   base64.b16decode(<bytes>, True)""",
+base64.b64decode(<bytes>, validate=True)   base64.b32encode(<bytes>)   base64.b16decode(<bytes>, True)""",
     "ints": r"""
 <ints> + <ints>   <ints> * <small>   <ints>[<index>:<index>]   <ints>[::-1]   list(<iter>)   list(<tuple>)
 list(<bytes>)   list(<deque>)   sorted(<ints>)   sorted(<iter>, key=<key>, reverse=<bool>)   sorted(<set>)

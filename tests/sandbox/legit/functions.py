@@ -59,5 +59,6 @@ def handle(event, ctx):
     by_comparing = cmp_to_key(lambda a, b: (a > b) - (a < b))
     out += [sorted([3, 1, 2], key=by_comparing), max('abc', key=cmp_to_key(lambda a, b: -1 if a > b else 1)), by_comparing(1) < by_comparing(2), by_comparing(1) == by_comparing(1)]
     out += [Version(1, 2) < Version(1, 3), Version(1, 2) >= Version(1, 2), Version(2) > Version(1, 9), Version(1) <= Version(0), [v.parts for v in sorted([Version(2), Version(1)])]]
-    out += [attempt(lambda: fib([1])), attempt(lambda: operator.attrgetter()), reduce(operator.mul, [1, 2, 3]), partial(add, b=5)(1), operator.contains([1], 1), operator.or_(1, 2), operator.getitem({'a': 1}, 'a'), operator.pow(2, 5)]
+    few.cache_clear()
+    out += [attempt(lambda: few([1])), list(calls), attempt(lambda: fib([1])), attempt(lambda: operator.attrgetter()), reduce(operator.mul, [1, 2, 3]), partial(add, b=5)(1), operator.contains([1], 1), operator.or_(1, 2), operator.getitem({'a': 1}, 'a'), operator.pow(2, 5)]
     return out

@@ -87,6 +87,7 @@ class _Cache:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = hashable(self._key(args, kwargs))
+        hash(key)  # an empty dict would not ask for it
         result = self._results.pop(key, _MISSING)
         if result is _MISSING:
             self._misses += 1

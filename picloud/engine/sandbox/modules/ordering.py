@@ -108,7 +108,10 @@ def smallest(n: Any, iterable: Iterable[Any], key: Key = None) -> Any:
 
 
 def _first(n: Any, items: Iterable[Any], key: Key, *, reverse: bool) -> Any:
-    return take_slice(sorted_list(items, key=key, reverse=reverse), None, n, None) if n > 0 else []
+    if n <= 0:
+        iter(items)  # says what it needs
+        return []
+    return take_slice(sorted_list(items, key=key, reverse=reverse), None, n, None)
 
 
 def merge(*iterables: Iterable[Any], key: Key = None, reverse: bool = False) -> Any:
