@@ -84,7 +84,7 @@ def _counting(name: str) -> Callable[..., None]:
         if type(source) in MAPPINGS:
             expect_counts(container)
             change(container, expect_counts(spread(source)))
-        else:
+        elif source is not None:
             in_chunks(bounded(source), lambda part: change(container, map(hashable, part)))
         if counts:
             change(container, counts)

@@ -26,6 +26,8 @@ def attempt(make):
     except Exception as error: return [type(error).__name__, str(error)]
 def handle(event, ctx):
     c = Counter('abcab')
+    c.update(None)
+    c.subtract(None)
     out = [list(chain.from_iterable([[1], [2, 3]])), list(itertools.chain.from_iterable({'a': [1]}.values())), ''.join(chain.from_iterable(['ab', 'c'])), sorted(c.elements()), c.total(), sorted(Counter(a=2, b=0, c=-1).elements()), list(itertools.starmap(pow, [(2, 3), (3, 2)])), list(itertools.filterfalse(lambda x: x % 2, range(5))), list(itertools.compress('abc', [1, 0, 1]))]
     i = Item('a', 2.0, ['x'])
     j = dataclasses.replace(i, price=3.0)
