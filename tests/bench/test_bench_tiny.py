@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -18,7 +19,7 @@ QUEUE_CASES = [
     "enqueue-batch", "enqueue-http-single", "enqueue-http-bulk", "latency-idle", "latency-idle-other-node", "fairness",
     "many-queues",
 ]  # fmt: skip
-LONG_CASES = ["claim-backlog", "claim-pinned-xmin", "soak"]
+LONG_CASES = ["claim-backlog", "claim-pinned-xmin"]
 COMMON = {"case", "value", "min", "max", "unit", "runs", "ratios", "params"}
 MORE = {
     "latency-idle": {"p99"},
@@ -59,13 +60,16 @@ def test_every_case_of_a_suite_runs_and_reports_the_common_form(
 ) -> None:
     done = run_cli("bench", suite, *size, "--seconds", "0.5", "--runs", "1", "--warm-ups", "0", "--json")
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    check_form(json.loads(done.stdout), cases, runs=1)
+
+
+def check_form(report: dict[str, Any], cases: list[str], *, runs: int) -> None:
     assert set(report) == {"suite", "picloud", "python", "postgres", "cpus", "started_at", "results"}
     assert [result["case"] for result in report["results"]] == cases
     for result in report["results"]:
         assert set(result) == COMMON | MORE.get(result["case"], set())
         assert set(result["ratios"]) == RATIOS.get(result["case"], set())
-        assert result["runs"] == 1
+        assert result["runs"] == runs
         assert result["min"] <= result["value"] <= result["max"]
 
 
@@ -79,6 +83,7 @@ def test_soak_draws_its_charts(tmp_path: Path) -> None:
     plot = tmp_path / "soak.svg"
     done = run_cli("bench", "queue", "--case", "soak", "--seconds", "0.5", "--plot", str(plot), "--json")
     assert done.returncode == 0, done.stderr
+    check_form(json.loads(done.stdout), ["soak"], runs=1)
     drawn = ElementTree.parse(plot).getroot()
     lines = [element for element in drawn.iter() if element.tag.endswith("polyline")]
     assert [len(line.attrib["points"].split()) for line in lines] == [5, 5, 5, 5]
