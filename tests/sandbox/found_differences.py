@@ -67,6 +67,9 @@ def change(bound, step=None):
     items[1:bound:step] = fail()
 return [attempt(lambda: change({})), attempt(lambda: change('a')), attempt(lambda: change(2)),
         attempt(lambda: change(2, 0)), attempt(lambda: change(2, 1.5))]""",
+    "a mode of errors is looked for when there is an error": """\
+return [b''.decode(errors='x'), 'ab'.encode('ascii', 'x'), str(b'a', 'ascii', 'x'), bytes('a', 'ascii', 'x'),
+        attempt(lambda: 'ä'.encode('ascii', 'x'))[0], attempt(lambda: b'\\xff'.decode('ascii', 'x'))[0]]""",
     "a method is looked up before its arguments": """\
 return [attempt(lambda: NOTES.missing(note(1))), attempt(lambda: Box(1).missing(note(2))), NOTES]""",
     "the error of an augmented assignment names its operator": """\

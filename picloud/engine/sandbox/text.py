@@ -60,28 +60,42 @@ def known_encoding(name: object) -> str:
 
 
 def error_mode(name: object) -> str:
+    if _mode_name(name) not in ENCODING_ERRORS:
+        raise _no_such_mode()
+    return name  # type: ignore[return-value]
+
+
+def _mode_name(name: object) -> str:
     if type(name) is not str:
         raise TypeError(f"argument 'errors' must be str, not {_said_type(name)}")
-    if name not in ENCODING_ERRORS:
-        raise LookupError(f"the error mode is not available (available: {', '.join(sorted(ENCODING_ERRORS))})")
     return name
 
 
+def _no_such_mode() -> LookupError:
+    return LookupError(f"the error mode is not available (available: {', '.join(sorted(ENCODING_ERRORS))})")
+
+
 def encode(text: str, encoding: Any = "utf-8", errors: Any = "strict") -> Any:
-    return sized_result(_coded(text, text.encode, known_encoding(encoding), error_mode(errors)))
+    return sized_result(_coded(text, text.encode, known_encoding(encoding), _mode_name(errors)))
 
 
 def decode(data: bytes, encoding: Any = "utf-8", errors: Any = "strict") -> Any:
-    return sized_result(_coded(data, data.decode, known_encoding(encoding), error_mode(errors)))
+    return sized_result(_coded(data, data.decode, known_encoding(encoding), _mode_name(errors)))
 
 
 def _coded(source: Any, apply: Callable[[str, str], Any], encoding: str, errors: str) -> Any:
-    """Encode or decode; what handles errors is called for each of them, which takes its time."""
-    if errors == "strict" or len(source) <= MAX_CODED_WITH_ERRORS:
+    """Encode or decode; what handles errors is called for each of them, which takes its time.
+
+    As in Python, a mode that there is not is told only where there is an error.
+    """
+    known = errors in ENCODING_ERRORS
+    if known and (errors == "strict" or len(source) <= MAX_CODED_WITH_ERRORS):
         return apply(encoding, errors)
     try:
         return apply(encoding, "strict")
     except UnicodeError:
+        if not known:
+            raise _no_such_mode() from None
         raise LimitError(f"a text with errors may be at most {MAX_CODED_WITH_ERRORS} long") from None
 
 
