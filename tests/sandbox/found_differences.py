@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import reduce
 from itertools import accumulate, chain, groupby
 from typing import ClassVar
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 NOTES = []
 WIDE = lambda x: x
@@ -70,6 +70,12 @@ return [attempt(lambda: change({})), attempt(lambda: change('a')), attempt(lambd
     "a mode of errors is looked for when there is an error": """\
 return [b''.decode(errors='x'), 'ab'.encode('ascii', 'x'), str(b'a', 'ascii', 'x'), bytes('a', 'ascii', 'x'),
         attempt(lambda: 'ä'.encode('ascii', 'x'))[0], attempt(lambda: b'\\xff'.decode('ascii', 'x'))[0]]""",
+    "what is false is no missing function": """\
+return [attempt(lambda: list(accumulate([1, 2], other, initial=0))) for other in ([], {}, '', 0, Counter(), None)]""",
+    "a query of an object": "return attempt(lambda: parse_qs(Plain()))",
+    "other values of validate": """\
+return [attempt(lambda: base64.b64decode('Zg==', validate=value))
+        for value in (0, 1, True, None, (), (1,), 'x', 1.5, [0])]""",
     "a method is looked up before its arguments": """\
 return [attempt(lambda: NOTES.missing(note(1))), attempt(lambda: Box(1).missing(note(2))), NOTES]""",
     "the error of an augmented assignment names its operator": """\

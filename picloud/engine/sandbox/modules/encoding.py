@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
+from picloud.engine.sandbox.class_model import ScriptClass
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.named_tuples import named_values
@@ -205,8 +206,10 @@ def _codec(name: str) -> Callable[..., bytes]:
 
 
 def _codec_option(name: str, value: Any) -> Any:
-    if name in ("validate", "casefold"):
+    if name == "casefold" or (name == "validate" and type(type(value)) is ScriptClass):
         return bool(value)
+    if name == "validate":
+        return value  # which values it takes hangs on Python's version
     if value is None or (type(value) in TEXTS and len(value) == (1 if name == "map01" else 2)):
         return value
     raise ValueError(f"{name} must be {'one character' if name == 'map01' else 'two characters'}")

@@ -62,7 +62,7 @@ def islice(items: Iterable[Any], *bounds: int | None) -> Any:
 
 
 def accumulate(iterable: Iterable[Any], func: Callable[[Any, Any], Any] | None = None, *, initial: Any = None) -> Any:
-    return _lazy(itertools.accumulate(Lazy(iterable), func or add, initial=initial))
+    return _lazy(itertools.accumulate(Lazy(iterable), add if func is None else func, initial=initial))
 
 
 def star_map(function: Callable[..., Any], arguments: Iterable[Iterable[Any]]) -> Any:

@@ -108,7 +108,7 @@ def parse_query_list(
         raise ValueError("Separator must be of type string or bytes.")
     kind: Any = type(qs)
     if type(kind) is ScriptClass:
-        raise TypeError("the query must be text")
+        raise AttributeError(f"'{kind.__name__}' object has no attribute 'decode'")
     return urllib.parse.parse_qsl(
         qs, bool(keep_blank_values), bool(strict_parsing), max_num_fields=MAX_FIELDS, separator=separator
     )
