@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 FOUND_HEAD: Final = """\
-import base64, datetime, json, math, re
+import base64, bisect, datetime, json, math, re
 from collections import Counter, defaultdict, deque
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
@@ -72,6 +72,26 @@ return [b''.decode(errors='x'), 'ab'.encode('ascii', 'x'), str(b'a', 'ascii', 'x
         attempt(lambda: 'ä'.encode('ascii', 'x'))[0], attempt(lambda: b'\\xff'.decode('ascii', 'x'))[0]]""",
     "what is false is no missing function": """\
 return [attempt(lambda: list(accumulate([1, 2], other, initial=0))) for other in ([], {}, '', 0, Counter(), None)]""",
+    "an intersection takes the items of what is no set": """\
+numbers = {1, 2, 3}
+kept = numbers.intersection([2.0, 3.0, 2])
+numbers.intersection_update([2.0, 5], {2})
+frozen = frozenset([1, 2]).intersection({1.0: 'x'})
+return [sorted(map(repr, group)) for group in (kept, numbers, frozen, {2}.intersection({2.0}))] + [repr(frozen)]""",
+    "bisect needs a sequence": """\
+groups = [{1: 2}, {}, defaultdict(list), set(), Counter('a'), 'a']
+return [attempt(lambda: bisect.bisect(values, key, key=note)) for values, key in zip(groups, [3, 3, 3, 3, 0, 'b'])]""",
+    "escapes of replacements": r"""
+news = ['\\x41', r'\x41', r'\q', r'[\g<0>\n\t\\]', r'\.', r'\u0041']
+return [attempt(lambda: re.sub('a', new, 'ab'))[0] for new in news]""",
+    "a Counter that cannot be counted is changed up to there": """\
+def change(counter, more):
+    counter += more
+def lessen(counter, more):
+    counter -= more
+groups = [Counter(x=1, y=None) for _ in range(3)]
+return [attempt(lambda: change(groups[0], Counter('aab')))[0], attempt(lambda: change(groups[1], Counter('ayb')))[0],
+        attempt(lambda: lessen(groups[2], Counter('x')))[0], groups]""",
     "a query of an object": "return attempt(lambda: parse_qs(Plain()))",
     "other values of validate": """\
 return [attempt(lambda: base64.b64decode('Zg==', validate=value))

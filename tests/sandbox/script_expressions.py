@@ -71,7 +71,7 @@ json.loads(<str>)   <table>.setdefault(<str>, <int>)   (lambda x, *rest, k=<int>
 <call>   copy_of(<call>, *<ints>)[0]
 <counter>.total() + (<decimal>).adjusted()   len(uuid.uuid5(uuid.NAMESPACE_DNS, str(<str>)).hex)   slow(<int>)
 sorted(<ints>, key=cmp_to_key(lambda x, y: y - x))[<index>]   operator.methodcaller('count', <int>)(<ints>)
-random.Random(<vint>).randint(0, 100)   urlsplit(str(<str>)).port
+random.Random(int(<int>)).randint(0, 100)   urlsplit(str(<str>)).port
 bisect.bisect(<ints>, <int>)   bisect.bisect_left(<ints>, <int>, key=<unary>)   heapq.heappop(<ints>)
 statistics.median_low([int(<int>), 3])   statistics.mode(<strs> or <ints>)""",
     "float": r"""
@@ -79,7 +79,7 @@ statistics.median_low([int(<int>), 3])   statistics.mode(<strs> or <ints>)""",
 <float> % <float>   -<float>   float(<int>)   float(<str>)   round(<float>, <small>)   math.sqrt(<float>)
 math.fsum([<float>, <float>])   <delta>.total_seconds()   abs(<float>)   max(<float>, <int>)
 sum([<float>, <float>])   float(<decimal>)   <delta> / <delta>   math.hypot(<int>, <int>)
-math.dist(<ints>, <tuple>)   random.Random(<vstr>).random()   math.remainder(<float>, <int>)
+math.dist(<ints>, <tuple>)   random.Random(str(<str>)).random()   math.remainder(<float>, <int>)
 statistics.fmean([int(<int>), 4])   statistics.median([int(<int>), 3])   statistics.pstdev([int(<int>), 5])""",
     "bool": r"""
 <int> < <int>   <int> <= <int> < <int>   <int> == <float>   <str> < <str> != <str>   <ints> == <ints>

@@ -138,7 +138,7 @@ def as_json(value: Any) -> Any:
         if not all(key is None or isinstance(key, str | int | float) for key in value):
             raise ExportError
         return {key if isinstance(key, str) else json.dumps(key): as_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | deque):
+    if isinstance(value, list | tuple | deque | set | frozenset):
         return [as_json(item) for item in value]
     if isinstance(value, datetime.date):
         return value.isoformat()

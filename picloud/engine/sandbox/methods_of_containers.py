@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from picloud.engine.sandbox.builtin_functions import total
 from picloud.engine.sandbox.containers import Counter
@@ -128,10 +128,30 @@ _TAKES_MANY = frozenset(["union", "intersection", "difference", "difference_upda
 """Set methods that take any number of others: C code would go through all of them in one go."""
 
 
+def _intersection(container: Any, other: Any) -> Any:
+    """What is in both, as the other one has it: so Python does with what is no set (2.0 in place of 2)."""
+    common: set[Any] = set()
+    in_chunks(bounded(other), lambda part: common.update([item for item in map(hashable, part) if item in container]))
+    return common if type(container) is set else walk(frozenset(common))
+
+
+def _intersect(container: Any, other: Any) -> None:
+    common = _intersection(container, other)
+    container.clear()
+    container.update(common)
+
+
+_INTERSECTIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "intersection": _intersection, "intersection_update": _intersect,
+}  # fmt: skip
+
+
 def set_operation(name: str) -> Callable[..., Any]:
     """Guard a method that takes other sets; what is not one is made one in stoppable steps."""
 
     def call(container: Any, *others: Any) -> Any:
+        if name in _INTERSECTIONS and others and type(others[0]) not in SETS:
+            return _INTERSECTIONS[name](spread(container), others[0])
         sets = [spread(other) if type(other) in SETS else to_set(other) for other in others]
         result = sized_result(getattr(spread(container), name)(*sets))
         return walk(result) if type(result) is frozenset else result

@@ -216,9 +216,11 @@ def augment(sign: str, target: Any, value: Any) -> Any:
         put_pairs(target, value)
         return sized_result(target)
     elif kind in SETS or kind in MAPPINGS:
-        if kind is Counter:
-            expect_counts(target)
         spread(target)
+        if kind is Counter:
+            if sign in ("+", "-") and type(value) in MAPPINGS:
+                _count_up_to_fault(target, sign, value)
+            expect_counts(target)
         if type(value) in HASHED:
             spread(value)
         return _set_result(change(target, value))
@@ -242,6 +244,15 @@ def begin_augment_item(container: Any, key: Any, sign: str) -> Callable[[Any], N
         writable_items(container)[hashable(key)] = changed
 
     return finish
+
+
+def _count_up_to_fault(counter: Any, sign: str, more: Any) -> None:
+    """Change a Counter with values that are no numbers as far as Python would, which counts key by key."""
+    if _NUMBERS.issuperset(map(type, counter.values())):
+        return
+    expect_items(len(counter) + len(more))
+    for key, count in ticking(iter(expect_counts(spread(more)).items())):
+        counter[key] = BINARY[sign](counter[key], count)
 
 
 def expect_counts(counter: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.builtin_functions import sorted_list
 from picloud.engine.sandbox.class_model import ScriptClass
-from picloud.engine.sandbox.containers import Deque
+from picloud.engine.sandbox.containers import DefaultDict, Deque
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import take_slice
@@ -146,6 +146,8 @@ def _searching(*, right: bool) -> Callable[..., int]:
     def search(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key = None) -> int:
         if lo < 0:
             raise ValueError("lo must be non-negative")
+        if type(a) is dict or type(a) is DefaultDict:
+            raise TypeError(f"{type(a).__name__} is not a sequence")
         low, high = lo, len(a) if hi is None else hi
         while low < high:
             middle = (low + high) // 2

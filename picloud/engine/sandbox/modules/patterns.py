@@ -21,6 +21,8 @@ MAX_PATTERN: Final = 1000
 MAX_REPEAT: Final = 1000
 LONGEST_MATCH: Final = 0.5
 """Seconds one search may take."""
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_KNOWN_ESCAPES: Final = frozenset("gabfnrtv")
 _FLAGS: Final = int(regex.I | regex.M | regex.S | regex.X | regex.A)
 _REPEATS = re.compile(r"\{(\d*),?(\d*)\}")
 _PIECES = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\{(?P<count>\d+)(?:,\d*)?\}|.", re.DOTALL)
@@ -125,6 +127,7 @@ def _bounded_replacement(replacement: Any, text: Any) -> Any:
             return replacement
         if len(replacement) > MAX_PATTERN:
             raise LimitError(f"the replacement has a backslash and is longer than {MAX_PATTERN} characters")
+        _expect_escapes(replacement)
         # what groups hold may overlap, and be much more than the text
         make = partial(_expand, replacement)
     elif not callable(replacement):
@@ -141,6 +144,14 @@ def _bounded_replacement(replacement: Any, text: Any) -> Any:
         return piece
 
     return replace
+
+
+def _expect_escapes(template: str | bytes) -> None:
+    r"""Refuse escapes that Python's `re` does not know in a replacement (`\x41`); `regex` knows more."""
+    text = template if isinstance(template, str) else template.decode("latin-1")
+    for letter in _ESCAPED.findall(text):
+        if letter.isascii() and letter.isalpha() and letter not in _KNOWN_ESCAPES:
+            raise PatternError(f"bad escape \\{letter}")
 
 
 def _expand(template: Any, match: Any) -> Any:
