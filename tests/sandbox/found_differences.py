@@ -223,6 +223,7 @@ return [Decimal(True), Decimal((0, (1, 2), -1)), attempt(lambda: Decimal([])), a
     "queries of all values": """\
 return [urlencode({'a': [1, 'b']}), urlencode({'a': [1, 'b']}, doseq=True), urlencode([('a', {}), ('b', None)]),
         urlencode({'a': b'x'}), urlencode({'k': defaultdict(list)}), attempt(lambda: urlencode(5)),
+        urlencode(''), urlencode(b''), attempt(lambda: urlencode('a')),
         attempt(lambda: urlencode([['a', 1]])), urlencode({'a': {'x': 1}}, doseq=True),
         attempt(lambda: urlencode(Box(1)))]""",
     "arguments of math": """\

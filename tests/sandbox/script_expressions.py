@@ -62,7 +62,7 @@ next(iter(<iter>), <int>)   next(<iter>)   reduce(<binary>, <ints>)   reduce(<bi
 math.floor(<float>)   math.gcd(<int>, <int>)   math.factorial(<small>)   math.comb(<small>, <small>)
 math.isqrt(<int>)   math.prod(<ints>)   math.lcm(<int>, <int>)   (<vint>).bit_length()
 int.from_bytes(<bytes>, 'big')   <date>.year   <date>.weekday()   (<date> - <date>).days   <delta>.seconds
-<counter>[<str>]   <counter>.total()   <deque>[<index>]   <vdeque>.popleft()   len(<set> & <set>)   hash(<int>)
+<counter>[<str>]   <counter>.total()   <deque>[<index>]   <vdeque>.popleft()   len(<set> & <set>)   hash(int(<int>))
 sum(<int> for item in <ints> if item)   sum(1 for left, right in <nested>)   operator.itemgetter(<index>)(<ints>)
 json.loads(<str>)   <table>.setdefault(<str>, <int>)   (lambda x, *rest, k=<int>: x + k + len(rest))(*<ints>)
 (lambda *, k: k)(k=<int>)   <obj>.value   <vobj>.double   <vobj>.method(<int>)

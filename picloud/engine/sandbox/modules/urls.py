@@ -70,6 +70,8 @@ def url_encode(query: Any, doseq: bool = False, safe: str = "", *, quote_via: An
     pairs: Any = query
     if type(query) in MAPPINGS:
         pairs = list(query.items())
+    elif type(query) in TEXTS and not query:
+        return ""
     elif type(query) not in (list, tuple) or (query and type(query[0]) is not tuple):
         raise TypeError("not a valid non-string sequence or mapping object")
     if quote_via not in (quote, quote_plus):
