@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
+from typing import LiteralString
 
 import trio
 from psycopg import IsolationLevel
@@ -22,7 +25,8 @@ from picloud.db.sqlfile import load
 from picloud.types import AppId, ClaimToken
 
 SMALL = 1000
-CLAIMS = 50
+CLAIMS = 200
+WARM_UPS = 10
 BATCH = 10
 FLOOD_QUEUE = "pinned"
 FLOOD_BATCH = 100
@@ -35,57 +39,74 @@ _sql = load("bench")
 async def claim_backlog(dsn: str, backlog: int) -> Figure:
     """Return the median milliseconds of a claim with `backlog` ready, as many delayed before them, a tenth claimed.
 
-    Each database is filled once and both are claimed from in turn; `growth` compares with a thousand ready ones.
+    `growth` compares with a database that holds a thousand; claims from both take turns.
     """
-    async with side_database(dsn) as side:
-        large = await connect(side)
-        small = await connect(dsn)
-        try:
-            await migrate(large)
-            large_app = (await insert_app(large, "large")).id
-            small_app = (await insert_app(small, f"bench-{uuid7()}")).id
-            await _fill(large, large_app, backlog)
-            await large.execute(_sql.fill_delayed, {"app_id": large_app, "queue_name": "backlog", "count": backlog})
-            await large.execute(
-                _sql.fill_claimed, {"app_id": large_app, "queue_name": "backlog", "count": max(1, backlog // 10)}
-            )
-            await _fill(small, small_app, SMALL)
-            for conn in (large, small):
-                await vacuum_messages(conn)
-            for conn, app in ((large, large_app), (small, small_app)):
-                await _claim(conn, app, BATCH)
-            ours: list[float] = []
-            theirs: list[float] = []
-            for _ in range(3):
-                ours += await _claim(large, large_app, CLAIMS)
-                theirs += await _claim(small, small_app, CLAIMS)
-                await _fill(small, small_app, CLAIMS * BATCH)
-            await small.execute(_sql.empty_queue, {"app_id": small_app, "queue_name": "backlog"})
-        finally:
-            with trio.CancelScope(shield=True):
-                await large.close()
-                await small.close()
-    median, small_median = statistics.median(ours), statistics.median(theirs)
+    async with side_database(dsn) as side, _open(side) as large_conn, _open(dsn) as small_conn:
+        await migrate(large_conn)
+        large = _Claimer(large_conn, (await insert_app(large_conn, "large")).id)
+        small = _Claimer(small_conn, (await insert_app(small_conn, f"bench-{uuid7()}")).id)
+        await large.fill(_sql.fill_ready, backlog)
+        await large.fill(_sql.fill_delayed, backlog)
+        await large.fill(_sql.fill_claimed, max(1, backlog // 10))
+        await small.fill(_sql.fill_ready, SMALL)
+        for conn in (large_conn, small_conn):
+            await vacuum_messages(conn)
+        for _ in range(WARM_UPS):
+            await large.claim()
+            await small.claim()
+        waits: list[tuple[float, float]] = []
+        for number in range(1, CLAIMS + 1):
+            waits.append((await large.claim(), await small.claim()))
+            if number % 50 == 0:
+                await small.fill(_sql.fill_ready, 50 * BATCH)
+        await small.empty()
+    median, small_median = (statistics.median(side) for side in zip(*waits, strict=True))
     return Figure(median, {"small": small_median}, {"growth": median / small_median})
 
 
-async def _fill(conn: Connection, app_id: AppId, count: int) -> None:
-    await conn.execute(_sql.fill_ready, {"app_id": app_id, "queue_name": "backlog", "count": count})
+@asynccontextmanager
+async def _open(dsn: str) -> AsyncIterator[Connection]:
+    conn = await connect(dsn)
+    try:
+        yield conn
+    finally:
+        with trio.CancelScope(shield=True):
+            await conn.close()
 
 
-async def _claim(conn: Connection, app_id: AppId, times: int) -> list[float]:
-    """Pull as a consumer does, each acknowledging the one before; return the milliseconds of each."""
-    low_water, settle, waits = LowWater(), Settlement(ClaimToken(uuid7())), []
-    for _ in range(times):
+class _Claimer:
+    """Pulls as a consumer does: each pull acknowledges the one before."""
+
+    def __init__(self, conn: Connection, app_id: AppId) -> None:
+        self._conn = conn
+        self._queue = {"app_id": app_id, "queue_name": "backlog"}
+        self._app_id = app_id
+        self._low_water = LowWater()
+        self._settle = Settlement(ClaimToken(uuid7()))
+
+    async def fill(self, statement: LiteralString, count: int) -> None:
+        await self._conn.execute(statement, {**self._queue, "count": count})
+
+    async def empty(self) -> None:
+        await self._conn.execute(_sql.empty_queue, self._queue)
+
+    async def claim(self) -> float:
+        """Return the milliseconds it took."""
         token = ClaimToken(uuid7())
         began = time.perf_counter()
         pulled = await pull_messages(
-            conn, app_id, "backlog", settle=settle, claim_token=token, limit=BATCH, low_water=low_water
+            self._conn,
+            self._app_id,
+            "backlog",
+            settle=self._settle,
+            claim_token=token,
+            limit=BATCH,
+            low_water=self._low_water,
         )
-        waits.append((time.perf_counter() - began) * 1000)
-        low_water.advance(pulled.messages)
-        settle = Settlement(token, [message.id for message in pulled.messages])
-    return waits
+        waited = (time.perf_counter() - began) * 1000
+        self._low_water.advance(pulled.messages)
+        self._settle = Settlement(token, [message.id for message in pulled.messages])
+        return waited
 
 
 async def claim_pinned(node: BenchNode, queue: str, seconds: float) -> Figure:

@@ -25,10 +25,14 @@ from picloud.db.messages import (
     release_messages,
     remove_messages,
 )
+from picloud.db.sqlfile import load
 from picloud.types import ClaimToken, MessageId
 
 ROWS = 20_000
 TOKEN = ClaimToken(uuid7())
+LARGE = 150_000
+
+_bench = load("bench")
 
 
 @dataclass
@@ -134,3 +138,26 @@ async def test_hot_statements_go_by_their_index(queue: Queue, mode: str) -> None
         assert "Seq Scan on queue_messages" not in plan, f"{hot.name}\n{plan}"
         for index in hot.indexes:
             assert index in plan, f"{hot.name}: {index}\n{plan}"
+
+
+async def test_pull_of_a_large_table_is_not_planned_each_time(conn: Connection) -> None:
+    queue = await new_queue(conn)
+    rows = {"app_id": queue.app.id, "queue_name": "jobs", "count": LARGE}
+    for fill in (_bench.fill_ready, _bench.fill_delayed, _bench.fill_claimed):
+        await conn.execute(fill, rows)
+    await conn.execute("vacuum analyze queue_messages")
+    conn.prepare_threshold = 0
+    settle, low_water = Settlement(TOKEN), LowWater()
+    for _ in range(10):
+        token = ClaimToken(uuid7())
+        pulled = await pull_messages(
+            conn, queue.app.id, "jobs", settle=settle, claim_token=token, limit=10, low_water=low_water
+        )
+        assert len(pulled.messages) == 10
+        low_water.advance(pulled.messages)
+        settle = Settlement(token, [claimed.id for claimed in pulled.messages])
+    cur = await conn.execute(
+        "select custom_plans, generic_plans from pg_prepared_statements where statement like 'with acked as%'"
+    )
+    # the server tries five with the parameters first
+    assert await cur.fetchall() == [(5, 5)]
