@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from picloud.durations import parse_duration
 from picloud.errors import InvalidInput
+from picloud.field_checks import MAX_RETRY_ATTEMPTS, MAX_RETRY_BASE_MS
 
 
 class RequestBody(BaseModel):
@@ -74,6 +75,11 @@ def _read_moment(value: Any) -> datetime:
 
 Text = Annotated[str, AfterValidator(_check_text)]
 """Text that PostgreSQL can store."""
+
+RetryAttempts = Annotated[int, Field(ge=1, le=MAX_RETRY_ATTEMPTS)]
+
+RetryBase = Annotated[int, Field(ge=1, le=MAX_RETRY_BASE_MS)]
+"""Milliseconds."""
 
 Delay = Annotated[float, BeforeValidator(_read_delay)]
 """Seconds, given as a number or as text such as "5m"."""

@@ -14,7 +14,7 @@ from picloud.cron_spec import CronTriggerSpec
 from picloud.db.apps import get_app
 from picloud.db.connection import Connection
 from picloud.db.cron import CronTrigger, get_cron_trigger, insert_cron_trigger, list_cron_triggers, update_cron_trigger
-from picloud.http.bodies import RequestBody, Text, Time, View
+from picloud.http.bodies import RequestBody, RetryAttempts, RetryBase, Text, Time, View
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
@@ -33,9 +33,9 @@ class CronSettingsBody(RequestBody):
     catch_up: CatchUp = "one"
     catch_up_limit: int = Field(default=DEFAULT_LIMIT, ge=1, le=MAX_LIMIT)
     enabled: bool = True
-    retry_max_attempts: int = Field(default=3, ge=1, le=100)
+    retry_max_attempts: RetryAttempts = 3
     retry_backoff: BackoffShape = "exponential"
-    retry_base_ms: int = Field(default=1000, ge=1, le=3_600_000)
+    retry_base_ms: RetryBase = 1000
 
 
 class NewCronTriggerBody(CronSettingsBody):

@@ -11,7 +11,7 @@ from quart import Blueprint, Response
 from picloud.db.apps import get_app
 from picloud.db.dead_letter_triggers import insert_dead_letter_trigger, list_dead_letter_triggers
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
-from picloud.http.bodies import RequestBody, Text, Time, View
+from picloud.http.bodies import RequestBody, RetryAttempts, RetryBase, Text, Time, View
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
@@ -27,9 +27,9 @@ class DeadLetterSettingsBody(RequestBody):
     script: Text
     source: Literal["queue", "invoke", "cron", "email"] | None = None
     enabled: bool = True
-    retry_max_attempts: int = Field(default=3, ge=1, le=100)
+    retry_max_attempts: RetryAttempts = 3
     retry_backoff: BackoffShape = "exponential"
-    retry_base_ms: int = Field(default=1000, ge=1, le=3_600_000)
+    retry_base_ms: RetryBase = 1000
 
 
 class NewDeadLetterTriggerBody(DeadLetterSettingsBody):

@@ -17,7 +17,7 @@ from picloud.db.email_triggers import (
     list_email_triggers,
     update_email_trigger,
 )
-from picloud.http.bodies import RequestBody, Text, Time, View
+from picloud.http.bodies import RequestBody, RetryAttempts, RetryBase, Text, Time, View
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
@@ -32,9 +32,9 @@ class EmailSettingsBody(RequestBody):
     """What can be set on an email trigger besides its address and script."""
 
     enabled: bool = True
-    retry_max_attempts: int = Field(default=3, ge=1, le=100)
+    retry_max_attempts: RetryAttempts = 3
     retry_backoff: BackoffShape = "exponential"
-    retry_base_ms: int = Field(default=1000, ge=1, le=3_600_000)
+    retry_base_ms: RetryBase = 1000
 
 
 class NewEmailTriggerBody(EmailSettingsBody):

@@ -23,7 +23,7 @@ from picloud.db.triggers import (
     update_queue_trigger,
 )
 from picloud.errors import TriggerNotFound
-from picloud.http.bodies import RequestBody, Text, Time, View
+from picloud.http.bodies import RequestBody, RetryAttempts, RetryBase, Text, Time, View
 from picloud.http.cron_triggers import CronTriggerChangeBody, change_cron_trigger, show_cron_trigger
 from picloud.http.email_triggers import EmailTriggerChangeBody, change_email_trigger, show_email_trigger
 from picloud.http.node import node
@@ -40,9 +40,9 @@ class SettingsBody(RequestBody):
 
     enabled: bool = True
     visibility_timeout_secs: int = Field(default=30, ge=1, le=43_200)
-    retry_max_attempts: int = Field(default=3, ge=1, le=100)
+    retry_max_attempts: RetryAttempts = 3
     retry_backoff: BackoffShape = "exponential"
-    retry_base_ms: int = Field(default=1000, ge=1, le=3_600_000)
+    retry_base_ms: RetryBase = 1000
     batch_size: int = Field(default=500, ge=1, le=10_000)
     concurrency: int = Field(default=1, ge=1, le=64)
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
 
-from picloud.backoff import SHAPES
-from picloud.config import suggest
-from picloud.errors import InvalidInput, InvalidName
+from picloud.field_checks import (
+    RETRY_CHOICES,
+    RETRY_RANGES,
+    check_choices,
+    check_name,
+    check_ranges,
+    check_switch,
+    fail_field,
+)
 from picloud.names import check_queue_name
 from picloud.types import BackoffShape
 
 SOURCES = ("queue", "invoke", "cron", "email")
 """What dead letters come from. Those of dead-letter handlers fan out to nobody."""
 
-_RANGES = {"retry_max_attempts": (1, 100), "retry_base_ms": (1, 3_600_000)}
-_CHOICES = {"source": (None, *SOURCES), "retry_backoff": tuple(SHAPES)}
+_CHOICES = {"source": (None, *SOURCES), **RETRY_CHOICES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +46,10 @@ def check_dead_letter_spec(spec: DeadLetterTriggerSpec) -> None:
 
     Raises: InvalidInput whose `pointer` leads to the field, InvalidName.
     """
-    for name, choices in _CHOICES.items():
-        value = getattr(spec, name)
-        if value not in choices:
-            known = [choice for choice in choices if choice is not None]
-            hint = suggest(value, known) if isinstance(value, str) else ""
-            _fail(name, f"must be one of {', '.join(known)}, not {value!r:.60}{hint}")
+    check_choices(spec, _CHOICES)
     if spec.queue_name is not None:
         if spec.source not in (None, "queue"):
-            _fail("source", f"'{spec.source}' has no queues: leave out `queue`, or the source")
-        try:
-            check_queue_name(spec.queue_name)
-        except InvalidName as error:
-            error.pointer = "/queue_name"
-            raise
-    for name, (low, high) in _RANGES.items():
-        value = getattr(spec, name)
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            _fail(name, f"must be a whole number from {low} to {high}, not {value!r:.60}")
-    if not isinstance(spec.enabled, bool):
-        _fail("enabled", f"must be true or false, not {spec.enabled!r:.60}")
-
-
-def _fail(field: str, fault: str) -> NoReturn:
-    raise InvalidInput(f"{field}: {fault}", pointer=f"/{field}")
+            fail_field("source", f"'{spec.source}' has no queues: leave out `queue`, or the source")
+        check_name("queue_name", check_queue_name, spec.queue_name)
+    check_ranges(spec, RETRY_RANGES)
+    check_switch(spec, "enabled")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
-from picloud.backoff import SHAPES
-from picloud.config import suggest
-from picloud.errors import InvalidInput, InvalidName
+from picloud.errors import InvalidName
+from picloud.field_checks import RETRY_CHOICES, RETRY_RANGES, check_choices, check_name, check_ranges, check_switch
 from picloud.names import check_app_name, check_mailbox_name
 from picloud.types import BackoffShape
 
 MAX_ADDRESS_CHARS = 254
 """Of any address, by RFC 5321."""
-_RANGES = {"retry_max_attempts": (1, 100), "retry_base_ms": (1, 3_600_000)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +32,10 @@ def check_email_spec(spec: EmailTriggerSpec) -> None:
 
     Raises: InvalidName, InvalidInput; `pointer` leads to the field.
     """
-    try:
-        check_mailbox_name(spec.name)
-    except InvalidName as error:
-        error.pointer = "/name"
-        raise
-    for name, (low, high) in _RANGES.items():
-        value = getattr(spec, name)
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            _fail(name, f"must be a whole number from {low} to {high}, not {value!r:.60}")
-    if spec.retry_backoff not in SHAPES:
-        hint = suggest(spec.retry_backoff, SHAPES) if isinstance(spec.retry_backoff, str) else ""
-        _fail("retry_backoff", f"must be one of {', '.join(SHAPES)}, not {spec.retry_backoff!r:.60}{hint}")
-    if not isinstance(spec.enabled, bool):
-        _fail("enabled", f"must be true or false, not {spec.enabled!r:.60}")
+    check_name("name", check_mailbox_name, spec.name)
+    check_ranges(spec, RETRY_RANGES)
+    check_choices(spec, RETRY_CHOICES)
+    check_switch(spec, "enabled")
 
 
 class Mailbox(NamedTuple):
@@ -71,7 +59,3 @@ def find_mailbox(address: str, domain: str | None) -> Mailbox | None:
         return Mailbox(check_app_name(app), check_mailbox_name(name))
     except InvalidName:
         return None
-
-
-def _fail(field: str, fault: str) -> NoReturn:
-    raise InvalidInput(f"{field}: {fault}", pointer=f"/{field}")

@@ -14,6 +14,7 @@ from picloud.config import suggest
 from picloud.cron_spec import CronTriggerSpec
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.errors import InvalidInput, InvalidManifest, InvalidName, ScriptInvalid, ScriptsInvalid
+from picloud.field_checks import RETRY_RANGES
 from picloud.mail_spec import EmailTriggerSpec
 from picloud.manifest_cron import check_crons, read_crons
 from picloud.manifest_dead_letters import check_dead_letters, read_dead_letters
@@ -22,6 +23,7 @@ from picloud.manifest_faults import check_keys as _check_keys
 from picloud.manifest_faults import check_script as _check_script
 from picloud.manifest_faults import fail as _fail
 from picloud.manifest_faults import find_pointer as _pointer
+from picloud.manifest_faults import read_tables
 from picloud.manifest_faults import show as _shown
 from picloud.manifest_queues import QueueSpec, check_queues, read_queues
 from picloud.names import check_app_name, check_queue_name, check_script_name
@@ -37,8 +39,7 @@ RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
 
 _RANGES: dict[str, tuple[int, int]] = {
     "visibility_timeout_secs": (1, 43_200),
-    "retry_max_attempts": (1, 100),
-    "retry_base_ms": (1, 3_600_000),
+    **RETRY_RANGES,
     "batch_size": (1, 10_000),
     "concurrency": (1, 64),
 }
@@ -263,12 +264,7 @@ def _read_text(path: Path, max_bytes: int) -> str:
 
 
 def _read_triggers(entries: Any) -> Iterator[QueueTriggerSpec]:
-    if not isinstance(entries, list):
-        _fail("triggers.queue", "must be a list of tables: write [[triggers.queue]], with two brackets")
-    for at, entry in enumerate(entries):
-        key = f"triggers.queue[{at}]"
-        if not isinstance(entry, dict):
-            _fail(key, f"must be a table, not {_shown(entry)}")
+    for key, entry in read_tables(entries, "triggers.queue"):
         _check_keys(entry, ("queue", "script", *_SETTINGS), f"{key}.")
         for needed in ("queue", "script"):
             if needed not in entry:
@@ -280,10 +276,7 @@ def _read_triggers(entries: Any) -> Iterator[QueueTriggerSpec]:
 def _read_routes(entries: object) -> Iterator[HttpTriggerSpec]:
     if not isinstance(entries, list):
         _fail("triggers.http", "write each route as a table of its own: [[triggers.http]]")
-    for at, entry in enumerate(entries):
-        key = f"triggers.http[{at}]"
-        if not isinstance(entry, dict):
-            _fail(key, f"must be a table, not {_shown(entry)}")
+    for key, entry in read_tables(entries, "triggers.http"):
         _check_keys(entry, ("method", "path", "script", "enabled", *RULES), f"{key}.")
         for needed in ("path", "script"):
             if needed not in entry:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 
-from picloud.errors import InvalidInput, InvalidManifest
 from picloud.mail_spec import EmailTriggerSpec, check_email_spec
-from picloud.manifest_faults import check_keys, check_script, fail, find_pointer, show
+from picloud.manifest_faults import check_keys, check_script, check_spec, fail, map_keys, read_tables
 
-_KEYS = [field.name for field in fields(EmailTriggerSpec)]
+_KEYS = map_keys(EmailTriggerSpec)
 
 
 def read_emails(entries: object) -> Iterator[EmailTriggerSpec]:
     """Yield the email triggers of a manifest, not checked yet. Raises: InvalidManifest."""
-    if not isinstance(entries, list):
-        fail("triggers.email", "must be a list of tables: write [[triggers.email]], with two brackets")
-    for at, entry in enumerate(entries):
-        key = f"triggers.email[{at}]"
-        if not isinstance(entry, dict):
-            fail(key, f"must be a table, not {show(entry)}")
+    for key, entry in read_tables(entries, "triggers.email"):
         check_keys(entry, _KEYS, f"{key}.")
         for needed, what in (("name", "what stands before the @ of the address"), ("script", "the script to run")):
             if needed not in entry:
@@ -33,10 +26,7 @@ def check_emails(specs: Sequence[EmailTriggerSpec], scripts: Mapping[str, str]) 
     for at, spec in enumerate(specs):
         key = f"triggers.email[{at}]"
         check_script(spec.script, f"{key}.script", scripts)
-        try:
-            check_email_spec(spec)
-        except InvalidInput as error:
-            raise InvalidManifest(f"{key}: {error}", pointer=find_pointer(key) + (error.pointer or "")) from error
+        check_spec(key, spec, check_email_spec)
         earlier = seen.setdefault(spec.name, at)
         if earlier != at:
             fail(f"{key}.name", f"'{spec.name}' has a trigger already: triggers.email[{earlier}]")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from picloud.errors import InvalidManifest, InvalidName
-from picloud.manifest_faults import check_keys, fail, find_pointer, show
+from picloud.manifest_faults import check_keys, fail, find_pointer, read_tables, show
 from picloud.names import check_queue_name
 from picloud.types import QueueRules
 
@@ -38,12 +38,7 @@ class QueueSpec:
 
 def read_queues(entries: object) -> Iterator[QueueSpec]:
     """Yield the queues of a manifest, not checked yet. Raises: InvalidManifest."""
-    if not isinstance(entries, list):
-        fail("queues", "must be a list of tables: write [[queues]], with two brackets")
-    for at, entry in enumerate(entries):
-        key = f"queues[{at}]"
-        if not isinstance(entry, dict):
-            fail(key, f"must be a table, not {show(entry)}")
+    for key, entry in read_tables(entries, "queues"):
         check_keys(entry, ("name", *_RULES), f"{key}.")
         if "name" not in entry:
             fail(f"{key}.name", "missing")

@@ -28,10 +28,10 @@ LAYERS: dict[str, set[str]] = {
 }
 """What each room may import, besides itself."""
 FOUNDATION = {
-    "picloud", "backoff", "catch_up", "config", "cron_spec", "dead_letter_spec", "durations", "errors", "key_values",
-    "logs", "mail_event", "mail_parsing", "mail_spec", "manifest", "manifest_cron", "manifest_dead_letters",
-    "manifest_email", "manifest_faults", "manifest_queues", "names", "payload", "route_rules", "routes", "schedules",
-    "types", "version", "zones",
+    "picloud", "backoff", "catch_up", "config", "cron_spec", "dead_letter_spec", "durations", "errors", "field_checks",
+    "key_values", "logs", "mail_event", "mail_parsing", "mail_spec", "manifest", "manifest_cron",
+    "manifest_dead_letters", "manifest_email", "manifest_faults", "manifest_queues", "names", "payload", "route_rules",
+    "routes", "schedules", "types", "version", "zones",
 }  # fmt: skip
 MAY_READ_ENVIRONMENT = {
     "picloud/config.py",

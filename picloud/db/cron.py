@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,7 @@ from picloud.catch_up import CatchUp
 from picloud.cron_spec import CronTriggerSpec, check_cron_spec
 from picloud.db.connection import Connection
 from picloud.db.scripts import get_script
+from picloud.db.specs import read_spec
 from picloud.db.sqlfile import load
 from picloud.errors import InvalidInput, TriggerNotFound
 from picloud.payload import MAX_PAYLOAD_BYTES
@@ -50,8 +51,7 @@ class CronTrigger:
     @property
     def spec(self) -> CronTriggerSpec:
         """What was asked for."""
-        names = [field.name for field in fields(CronTriggerSpec) if field.name != "script"]
-        return CronTriggerSpec(script=self.script_name, **{name: getattr(self, name) for name in names})
+        return read_spec(CronTriggerSpec, self)
 
     @property
     def next_fires(self) -> list[datetime]:

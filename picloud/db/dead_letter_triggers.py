@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
 from picloud.db.scripts import get_script
+from picloud.db.specs import read_spec
 from picloud.db.sqlfile import load
 from picloud.dead_letter_spec import DeadLetterTriggerSpec, check_dead_letter_spec
 from picloud.errors import TriggerNotFound
@@ -38,10 +39,7 @@ class DeadLetterTrigger:
     @property
     def spec(self) -> DeadLetterTriggerSpec:
         """What it is to be."""
-        values = {
-            field.name: getattr(self, field.name) for field in fields(DeadLetterTriggerSpec) if field.name != "script"
-        }
-        return DeadLetterTriggerSpec(self.script_name, **values)
+        return read_spec(DeadLetterTriggerSpec, self)
 
 
 async def insert_dead_letter_trigger(conn: Connection, app_id: AppId, spec: DeadLetterTriggerSpec) -> DeadLetterTrigger:

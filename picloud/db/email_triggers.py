@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 
 from picloud.db.connection import Connection
 from picloud.db.scripts import get_script
+from picloud.db.specs import read_spec
 from picloud.db.sqlfile import load
 from picloud.errors import NameTaken, TriggerNotFound
 from picloud.mail_spec import EmailTriggerSpec, Mailbox, check_email_spec
@@ -47,8 +48,7 @@ class EmailTrigger:
     @property
     def spec(self) -> EmailTriggerSpec:
         """What was asked for."""
-        names = [field.name for field in fields(EmailTriggerSpec) if field.name != "script"]
-        return EmailTriggerSpec(script=self.script_name, **{name: getattr(self, name) for name in names})
+        return read_spec(EmailTriggerSpec, self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ _sql = load("executions")
 RECORDER: Final = "picloud-recorder"
 """By this name PostgreSQL knows the connections that write what ran."""
 LEVELS: Final[tuple[LogLevel, ...]] = ("debug", "info", "warning", "error")
-FAILURE_SEQ: Final = 2**31 - 1
-"""A failure comes after all lines of its execution."""
 CLOCK_SKEW_MS: Final = 60_000
 """How far the clocks of nodes may be apart in a trace."""
 

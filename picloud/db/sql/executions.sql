@@ -96,6 +96,7 @@ with lines as (
    order by written_at desc, execution_id desc, seq desc
    limit %(limit)s
 ), failures as (
+  -- 2147483647: a failure comes after all lines of its execution
   select id, script_name, started_at, duration_secs, status, error, written_at
     from executions
    where app_id = %(app_id)s and status <> 'ok' and written_at < %(horizon)s
