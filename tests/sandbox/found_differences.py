@@ -92,6 +92,8 @@ def lessen(counter, more):
 groups = [Counter(x=1, y=None) for _ in range(3)]
 return [attempt(lambda: change(groups[0], Counter('aab')))[0], attempt(lambda: change(groups[1], Counter('ayb')))[0],
         attempt(lambda: lessen(groups[2], Counter('x')))[0], groups]""",
+    "ratios of decimals": """\
+return [attempt(lambda: Decimal(text).as_integer_ratio()) for text in ('9', '-1.25', '1e20', '0', 'nan', 'inf')]""",
     "a query of an object": "return attempt(lambda: parse_qs(Plain()))",
     "other values of validate": """\
 return [attempt(lambda: base64.b64decode('Zg==', validate=value))

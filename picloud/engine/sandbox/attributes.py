@@ -120,7 +120,7 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     decimal.Decimal: direct(
         "is_nan is_finite is_infinite is_signed is_zero sqrt quantize copy_abs copy_negate normalize to_integral_value"
         " compare adjusted copy_sign max min same_quantum to_integral_exact"
-    ) | {"as_tuple": texts.decimal_parts},
+    ) | {"as_tuple": texts.decimal_parts, "as_integer_ratio": texts.decimal_ratio},
     property: direct("setter getter deleter"),
     uuid.UUID: direct("hex int version bytes urn variant"),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import decimal
 from typing import Any
 
-from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT, MAX_WALK_TEXT
+from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_DECIMAL_EXPONENT, MAX_TEXT, MAX_WALK_TEXT
 from picloud.engine.sandbox.records import Record
 from picloud.engine.sandbox.sizes import SIZED, TEXTS, bounded, expect_text, is_iterable, sized_result, walk
 from picloud.engine.sandbox.stops import LimitError
@@ -123,6 +123,14 @@ class DecimalTuple(Record):
 
 def decimal_parts(number: decimal.Decimal) -> DecimalTuple:
     return DecimalTuple(tuple(number.as_tuple()))
+
+
+def decimal_ratio(number: decimal.Decimal) -> tuple[int, int]:
+    """Decimal.as_integer_ratio: both integers have as many digits as the number and its exponent have together."""
+    _, digits, exponent = number.as_tuple()
+    if isinstance(exponent, int) and len(digits) + abs(exponent) > MAX_DECIMAL_EXPONENT:
+        raise LimitError("the Decimal is too long for a ratio of integers")
+    return number.as_integer_ratio()
 
 
 PADDING = {name: _padding(name) for name in ("ljust", "rjust", "center", "zfill")}
