@@ -77,12 +77,12 @@ async def ratio(name: str, source: str) -> float:
     watchdog = Watchdog()
     ratios = []
     with contextlib.closing(watchdog), watchdog.seat() as seat:
-        sandboxed = partial(_run_sandboxed, compiled, args)
-        if seat.run(meter := Meter(WIDE), sandboxed, meter) != plain():
+        sandboxed = partial(_run_sandboxed, seat, compiled, args)
+        if sandboxed() != plain():
             raise RuntimeError(f"{name}: the sandbox does not give what CPython gives")
         calls = 1 + int(SAMPLE_SECS / _time(plain, 1))
         for _ in range(PAIRS):
-            inside = _time_in_seat(seat, sandboxed, calls)
+            inside = _time(sandboxed, calls)
             ratios.append(inside / _time(plain, calls))
     return statistics.median(ratios)
 
@@ -145,19 +145,16 @@ def _expect_success(engine: Engine, job: Job) -> None:
         raise RuntimeError(f"the script {job.script.name} failed: {outcome.error}")
 
 
-def _run_sandboxed(compiled: CompiledScript, args: Sequence[object], meter: Meter) -> Any:
-    return run_script(compiled, meter=meter, args=args)
+def _run_sandboxed(seat: Seat, compiled: CompiledScript, args: Sequence[object]) -> Any:
+    """One execution, as the engine has it: its globals are freed at its end."""
+    meter = Meter(WIDE)
+    return seat.run(meter, partial(run_script, compiled, meter=meter, args=args))
 
 
 def _run_plainly(code: CodeType, args: Sequence[object]) -> Any:
     scope: dict[str, Any] = {}
     exec(code, scope)
     return scope["handle"](*args)
-
-
-def _time_in_seat(seat: Seat, run: Callable[[Meter], object], calls: int) -> float:
-    meter = Meter(WIDE)
-    return seat.run(meter, _time, partial(run, meter), calls)
 
 
 def _time(run: Callable[[], object], calls: int) -> float:

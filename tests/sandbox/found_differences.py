@@ -7,7 +7,7 @@ from typing import Final
 FOUND_HEAD: Final = """\
 import base64, bisect, datetime, json, math, re
 from collections import Counter, defaultdict, deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from decimal import Decimal
 from functools import reduce
 from itertools import accumulate, chain, groupby
@@ -42,6 +42,24 @@ class Plain:
 """
 
 FOUND: Final[dict[str, str]] = {
+    "a display of a set hashes what stands before a star, and each item of an iterator, at once": """\
+def numbers():
+    for number in (1, [], 2):
+        yield note(number)
+return [attempt(lambda: {[], *note([1])}), attempt(lambda: {0, *numbers(), note(3)}), attempt(lambda: {*numbers()}),
+    attempt(lambda: set(numbers())), attempt(lambda: dict.fromkeys(numbers())), sorted({*[1, 2], 3, *{4}}), NOTES]""",
+    "asdict and astuple copy what they do not convert": """\
+@dataclass
+class Holder:
+    value: object
+made = []
+for value in ({1}, deque([1]), Counter('ab'), {'k': {2}}, [deque()], Plain()):
+    holder = Holder(value)
+    copies = asdict(holder)['value'], astuple(holder)[0]
+    made.append([copy is value or type(copy) is not type(value) for copy in copies])
+holder = Holder(deque())
+asdict(holder)['value'].append(1)
+return [made, len(holder.value), sorted(asdict(Holder(Counter('aab')))['value']), attempt(lambda: asdict(Holder))]""",
     "an augmented assignment reads its item first": """\
 def change():
     table = {}

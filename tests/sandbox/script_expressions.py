@@ -68,7 +68,7 @@ json.loads(<str>)   <table>.setdefault(<str>, <int>)   (lambda x, *rest, k=<int>
 (lambda *, k: k)(k=<int>)   <obj>.value   <vobj>.double   <vobj>.method(<int>)
 <vobj>.method(note(<int>), by=<int>)   <vobj>.made(<int>).value   len(<obj>)   <obj>[<index>]   <obj>(<int>)
 <point>.x   <vpoint>.missing(note(<int>))   (<vint>).missing(note(<int>))   len({Point(<int>), Point(<int>)})
-<call>   copy_of(<call>, *<ints>)[0]
+int(<any>)   <call>   copy_of(<call>, *<ints>)[0]
 <counter>.total() + (<decimal>).adjusted()   len(uuid.uuid5(uuid.NAMESPACE_DNS, str(<str>)).hex)   slow(<int>)
 sorted(<ints>, key=cmp_to_key(lambda x, y: y - x))[<index>]   operator.methodcaller('count', <int>)(<ints>)
 random.Random(int(<int>)).randint(0, 100)   urlsplit(str(<str>)).port
@@ -78,7 +78,8 @@ statistics.median_low([int(<int>), 3])   statistics.mode(<strs> or <ints>)""",
 <int> / <int>   <float> + <float>   <float> * <int>   <float> - <float>   <float> ** 2   <float> // <float>
 <float> % <float>   -<float>   float(<int>)   float(<str>)   round(<float>, <small>)   math.sqrt(<float>)
 math.fsum([<float>, <float>])   <delta>.total_seconds()   abs(<float>)   max(<float>, <int>)
-sum([<float>, <float>])   float(<decimal>)   <delta> / <delta>   math.hypot(<int>, <int>)
+sum([<float>, <float>])   float(<decimal>)   round(<any>, 2)   float(<any>)   <delta> / <delta>
+math.hypot(<int>, <int>)
 math.dist(<ints>, <tuple>)   random.Random(str(<str>)).random()   math.remainder(<float>, <int>)
 statistics.fmean([int(<int>), 4])   statistics.median([int(<int>), 3])   statistics.pstdev([int(<int>), 5])""",
     "bool": r"""
@@ -96,7 +97,7 @@ isinstance(<any>, int | None)   isinstance(<any>, str | (float | list))   isinst
 is_dataclass(<any>)   urlsplit(str(<str>)) == urlsplit(str(<str>))""",
     "str": r"""
 <str> + <str>   <str> * <small>   <str>[<index>]   <str>[<index>:<index>]   <str>[::-1]   <str>[<small>::2]
-str(<any>)   repr(<any>)   f"{<vint>}|{<vstr>!r:>8}|{<vfloat>:.2f}"   f"{<vint>:>{<vint>}}"
+str(<any>)   repr(<any>)   f"{<vany>}{<vint>}"   f"{<vint>}|{<vstr>!r:>8}|{<vfloat>:.2f}"   f"{<vint>:>{<vint>}}"
 f"{<vints>} {<vtable>}"   f"{<vint>=} {<vstr>!s} {<vstr>!a}"   f"{<vany>!a}"   f"{<vfloat>:{<vfloat>:.0f}.1f}"
 f"{<vdate>:%Y-%m} {<vdecimal>:.1f}"   format(<int>, <align>)   format(<float>, <align>)   format(<str>, <align>)
 format(<any>, <align>)   '%s=%d' % (<str>, <int>)   '%r %s' % (<any>, <any>)
@@ -146,6 +147,7 @@ list(takewhile(<test>, <ints>))   list(dropwhile(<test>, <ints>))   list(reverse
 list(chain.from_iterable(<nested>))   copy.copy(<ints>)   copy.deepcopy(<ints>)   list(starmap(max, <nested>))
 [part for part in filterfalse(<test>, <iter>)]   sorted(<ints>, key=cmp_to_key(lambda x, y: x - y))
 list(compress(<ints>, <tuple>))   [slow(item) for item in <ints>]   json.loads(json.dumps(<ints>), parse_int=float)
+<vlists>.setdefault(<str>[<index>], [])   <vtable>.setdefault(<str>[<index>], {}) and <ints>
 heapq.nlargest(<small>, <ints>)   heapq.nsmallest(<small>, <iter>, key=<key>)   list(heapq.merge(<ints>, <tuple>))
 statistics.multimode(<ints>)""",
     "strs": r"""
@@ -171,7 +173,7 @@ json.loads(json.dumps(<nested>), parse_int=str)""",
 dict(<nested>)   dict(<any>)   dict(zip(<strs>, <ints>))   dict.fromkeys(<strs>, <int>)
 {key: value + 1 for key, value in <table>.items()}   {str(item): item for item in <ints>}   <table> | <table>
 <table>.copy()   json.loads(json.dumps(<table>))   dict(<counter>)   dict(sorted(<table>.items()))   parse_qs(<str>)
-asdict(<vpoint>)
+as_dict(<vpoint>)
 json.loads(json.dumps(<table>), object_hook=<unary>)   json.loads(json.dumps(<table>), object_pairs_hook=dict)
 parse_qs(str(<str>), keep_blank_values=True)   copy.deepcopy(<table>)   copy.copy(<lists>)""",
     "tuple": r"""

@@ -69,6 +69,11 @@ def shown(value):
     return repr(sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value)
 
 
+def as_dict(point):
+    # Python 3.11 fails at a defaultdict in there
+    return {} if 'defaultdict' in str([getattr(point, f.name) for f in fields(point)]) else asdict(point)
+
+
 def copy_of(value, /, *rest, **named):
     return [value, *rest, sorted(named.items())]
 

@@ -121,7 +121,14 @@ def _run_plainly(source: str) -> Any:
         exec(compile(source, "<plain>", "exec", dont_inherit=True), scope)
         return as_json(scope["handle"](SimpleNamespace(payload=payload()), None))
     except Exception as error:
-        return type(error).__name__, escape_controls(str(error))
+        return type(error).__name__, text_of(error)
+
+
+def text_of(error: Exception) -> str:
+    try:
+        return escape_controls(str(error))
+    except Exception as broken:
+        return f"<the error's text cannot be shown: {type(broken).__name__}>"  # the product's words
 
 
 class ExportError(Exception):

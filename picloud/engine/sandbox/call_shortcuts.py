@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Sequence
 from functools import reduce
@@ -11,7 +12,7 @@ from typing import Final
 from picloud.engine.sandbox.attributes import ATTRIBUTES, DIRECT
 from picloud.engine.sandbox.kinds import Kind
 from picloud.engine.sandbox.limits import CHARGE_FROM
-from picloud.engine.sandbox.shortcuts import Shortcuts, is_atomic, less, short_text
+from picloud.engine.sandbox.shortcuts import Shortcuts, is_atomic, kind_is, kind_test, less, short_text
 from picloud.engine.sandbox.syntax_tree import call, constant, copied, is_type, load, store
 
 _KEYED: Final = frozenset(
@@ -38,6 +39,8 @@ _SPEC: Final = re.compile(r"[<>^+]?\d{0,2}(\.\d)?f")
 """Formats of a float that need no look at their widths."""
 _DIGITS: Final = 40
 """Characters left for an integer of up to twice as many bits."""
+_SHORT_NUMBER: Final = 100
+"""Characters of a text that is read as a number."""
 _FIELDS: Final = 20
 """Parts of an f-string that are looked at one by one."""
 
@@ -58,13 +61,14 @@ class CallShortcuts(Shortcuts):
             return self._on_usual(receiver, name, node, atomic)
         if (kind.type, name) not in _KEYED or atomic:
             return self._on_known(receiver, kind.type, name, node.args)
-        if not isinstance(receiver, ast.Name) or not all(map(self._scopes.is_steady, node.args[1:])):
+        rest = node.args[1:]
+        if not isinstance(receiver, ast.Name) or not all(self._scopes.is_steady(a) or _is_fresh(a) for a in rest):
             return None
         kept = self.keep(node.args[0])
         if kept is None:
             return None
         first, again = kept
-        args = [again, *node.args[1:]]
+        args = [again, *rest]
         plain = ast.Call(ast.Attribute(receiver, name, ast.Load()), args, [])
         return ast.IfExp(_is_no_tuple(first), plain, self._by_table(*_twice(receiver), name, _copies(args), []))
 
@@ -112,6 +116,28 @@ class CallShortcuts(Shortcuts):
         late = call("_method_", copied(again), constant(name))
         return ast.Call(ast.BoolOp(ast.Or(), [known, late]), [again, *args], keywords)
 
+    def number(self, kind: str, node: ast.Call, of: Kind | None) -> ast.expr | None:
+        """`int(…)` and `float(…)` of one argument: of a short text there is nothing to look at."""
+        if of is not None or not self._scopes.has_temporaries():
+            return None
+        kept = self.keep(node.args[0])
+        if kept is None:
+            return None
+        first, again = kept
+        short = ast.BoolOp(ast.And(), [is_type(first, "_str_"), less(call("_len_", copied(again)), _SHORT_NUMBER)])
+        return ast.IfExp(short, call(f"_{kind}_", copied(again)), ast.Call(node.func, [copied(again)], []))
+
+    def rounded(self, node: ast.Call) -> ast.expr | None:
+        """`round(…, 2)`: of a float it is short."""
+        if not isinstance(node.args[1], ast.Constant) or not self._scopes.has_temporaries():
+            return None
+        kept = self.keep(node.args[0])
+        if kept is None:
+            return None
+        (first, again), places = kept, node.args[1]
+        quick = call("_round_", copied(again), copied(places))
+        return ast.IfExp(is_type(first, "_float_"), quick, ast.Call(node.func, [copied(again), places], []))
+
     # f-strings.
 
     def joined(self, parts: list[ast.expr], kinds: list[Kind | None]) -> ast.expr | None:
@@ -152,7 +178,9 @@ class CallShortcuts(Shortcuts):
         value, *rest = guarded.args
         first = ast.NamedExpr(store(name), value)
         if not rest:
-            return ast.IfExp(is_type(first, "_str_"), load(name), call("_text_", load(name)))
+            number = ast.JoinedStr([ast.FormattedValue(load(name), -1, None)])
+            other = ast.IfExp(kind_is("_int_"), number, call("_text_", load(name)))
+            return ast.IfExp(kind_test(first, "_str_"), load(name), other)
         slow = call("_fmt_", load(name), *rest)
         conversion, spec = rest[0], rest[1] if len(rest) == 2 else None
         plain = isinstance(conversion, ast.Constant) and conversion.value == -1
@@ -160,6 +188,11 @@ class CallShortcuts(Shortcuts):
             quick = ast.JoinedStr([ast.FormattedValue(load(name), -1, ast.JoinedStr([copied(spec)]))])
             return ast.IfExp(is_type(first, "_float_"), quick, slow)
         return guarded
+
+
+def _is_fresh(value: ast.expr) -> bool:
+    """Whether a value is an empty display: it may stand in both branches."""
+    return (isinstance(value, ast.List) and not value.elts) or (isinstance(value, ast.Dict) and not value.keys)
 
 
 def _is_no_tuple(value: ast.expr) -> ast.expr:
@@ -171,4 +204,4 @@ def _twice(value: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 
 def _copies(values: list[ast.expr]) -> list[ast.expr]:
-    return [copied(value) for value in values]
+    return [copy.copy(value) if _is_fresh(value) else copied(value) for value in values]

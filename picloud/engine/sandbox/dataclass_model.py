@@ -7,8 +7,10 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.class_model import ScriptClass
+from picloud.engine.sandbox.containers import Counter, DefaultDict
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import comparable, dataclass_fields, hashable, walk
+from picloud.engine.sandbox.modules.copying import deep_copy
+from picloud.engine.sandbox.sizes import ATOMS, MAPPINGS, comparable, dataclass_fields, hashable, walk
 from picloud.engine.sandbox.text import to_repr
 
 _MISSING: Final = object()
@@ -248,22 +250,11 @@ def _refuse_deletion(self: Any, name: str) -> None:
     raise FrozenInstanceError(f"cannot delete field '{name}'")
 
 
-def to_dict(value: Any) -> Any:
+def to_dict(obj: Any) -> Any:
     """dataclasses.asdict for scripts."""
-    if dataclass_fields(type(value)) is None:
+    if _instance_fields(obj) is None:
         raise TypeError("asdict() should be called on dataclass instances")
-    return _plain(walk(value))
-
-
-def _plain(value: Any) -> Any:
-    names = _instance_fields(value)
-    if names is not None:
-        return {name: _plain(getattr(value, name)) for name in names}
-    if type(value) in (list, tuple):
-        return type(value)([_plain(item) for item in value])
-    if type(value) is dict:
-        return {key: _plain(item) for key, item in value.items()}
-    return value
+    return _converted(walk(obj), dict)
 
 
 def _instance_fields(value: Any) -> tuple[str, ...] | None:
@@ -274,18 +265,28 @@ def to_values(obj: Any) -> Any:
     """dataclasses.astuple for scripts."""
     if _instance_fields(obj) is None:
         raise TypeError("astuple() should be called on dataclass instances")
-    return _values(walk(obj))
+    return _converted(walk(obj), lambda pairs: tuple([value for _, value in pairs]))
 
 
-def _values(value: Any) -> Any:
+def _converted(value: Any, build: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+    """Return a copy, in which what `build` makes of their fields stands for dataclass instances."""
     names = _instance_fields(value)
     if names is not None:
-        return tuple([_values(getattr(value, name)) for name in names])
-    if type(value) in (list, tuple):
-        return type(value)([_values(item) for item in value])
-    if type(value) is dict:
-        return {key: _values(item) for key, item in value.items()}
-    return value
+        return build([(name, _converted(getattr(value, name), build)) for name in names])
+    kind = type(value)
+    if kind in ATOMS:
+        return value
+    if kind is list or kind is tuple:
+        return kind([_converted(item, build) for item in value])
+    if kind not in MAPPINGS:
+        return deep_copy(value)
+    pairs = [(_converted(key, build), _converted(item, build)) for key, item in list(value.items())]
+    if kind is Counter:
+        return Counter([hashable(pair) for pair in pairs])  # counts pairs, as Python does
+    made: dict[Any, Any] = DefaultDict(value.default_factory) if kind is DefaultDict else {}
+    for key, item in pairs:
+        made[hashable(key)] = item
+    return made
 
 
 def is_dataclass(obj: Any) -> bool:

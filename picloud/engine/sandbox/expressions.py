@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import Any, Final, TypeVar
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
@@ -87,7 +88,7 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         if isinstance(function, ast.Attribute):
             return self.method_call(node, function, kinds)
         node.func = self.visit(function)
-        return self._builtin_call(node)
+        return self._builtin_call(node, kinds)
 
     def visit_keyword_argument(self, keyword: ast.keyword) -> None:
         if keyword.arg is not None:
@@ -110,12 +111,17 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         node.func = placed(call("_getattr_", receiver, constant(name)), function)
         return node
 
-    def _builtin_call(self, node: ast.Call) -> ast.expr:
-        """`len(x)` and `set()`: the real ones do no more than ours."""
+    def _builtin_call(self, node: ast.Call, kinds: list[Kind | None]) -> ast.expr:
+        """`len(x)`, `set()` and `int(text)`: the real ones do no more than ours."""
         function = node.func
         if isinstance(function, ast.Name) and not node.keywords and self.scopes.reader.is_builtin(function.id):
-            if function.id == "len" and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
+            alone = len(node.args) == 1 and not isinstance(node.args[0], ast.Starred)
+            if alone and function.id == "len":
                 node.func = placed(load("_len_"), function)
+            elif alone and function.id in ("int", "float"):
+                return placed(self.shortcuts.number(function.id, node, kinds[0]) or node, node)
+            elif function.id == "round" and len(node.args) == 2:
+                return placed(self.shortcuts.rounded(node) or node, node)
             elif function.id in ("set", "dict", "list") and not node.args:
                 node.func = placed(load(f"_{function.id}_"), function)
         return node
@@ -224,9 +230,18 @@ class Expressions(Visitor, RestrictingNodeTransformer):
     def visit_Set(self, node: ast.Set) -> ast.expr:
         node = self.node_contents_visit(node)
         if any(isinstance(element, ast.Starred) for element in node.elts):
-            return placed(call("_key_set_", self._unpacked(ast.List(node.elts, ast.Load()), node.elts, "_each_")), node)
+            return placed(self._set_by_steps(node.elts), node)
         node.elts = [e if isinstance(e, ast.Constant) else placed(call("_key_", e), e) for e in node.elts]
         return node
+
+    def _set_by_steps(self, elements: list[ast.expr]) -> ast.expr:
+        """A set display with stars: what stands before a star is hashed before that is evaluated."""
+        plain = list(itertools.takewhile(lambda element: not isinstance(element, ast.Starred), elements))
+        made = call("_key_set_", ast.Tuple(plain, ast.Load()))
+        for element in elements[len(plain) :]:
+            more = element.value if isinstance(element, ast.Starred) else ast.Tuple([element], ast.Load())
+            made = call("_add_keys_", made, more)
+        return made
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         kinds = [None if key is None else self.scopes.reader.kind_of(key) for key in node.keys]
@@ -243,10 +258,10 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         node = self.node_contents_visit(node)
         return self._unpacked(node, node.elts) if isinstance(node.ctx, ast.Load) else node
 
-    def _unpacked(self, node: ast.expr, elements: list[ast.expr], guard: str = "_star_") -> ast.expr:
+    def _unpacked(self, node: ast.expr, elements: list[ast.expr]) -> ast.expr:
         starred = [e for e in elements if isinstance(e, ast.Starred)]
         for element in starred:
-            element.value = placed(call(guard, element.value), element)
+            element.value = placed(call("_star_", element.value), element)
         return placed(call("_sized_", node), node) if starred else node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:

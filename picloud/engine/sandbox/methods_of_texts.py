@@ -65,14 +65,12 @@ def replace(text: Any, old: Any, new: Any, count: Any = -1) -> Any:
 
 
 def join(separator: Any, items: Any) -> Any:
-    if not is_iterable(items):
+    if type(items) is list:
+        parts = items
+    elif is_iterable(items):
+        parts = _parts(items)
+    else:
         return separator.join(items)  # says what it needs
-    if type(items) not in SIZED:
-        try:
-            items = iter(items)
-        except TypeError:
-            raise TypeError("can only join an iterable") from None
-    parts = list(bounded(items))
     kind = type(separator)
     size = len(separator) * len(parts)
     for part in parts:
@@ -82,6 +80,15 @@ def join(separator: Any, items: Any) -> Any:
     else:
         expect_text(size)
     return separator.join(parts)
+
+
+def _parts(items: Any) -> list[Any]:
+    if type(items) not in SIZED:
+        try:
+            items = iter(items)
+        except TypeError:
+            raise TypeError("can only join an iterable") from None
+    return list(bounded(items))
 
 
 def translate(text: str, table: Any) -> Any:

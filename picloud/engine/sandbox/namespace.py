@@ -37,9 +37,9 @@ from picloud.engine.sandbox.modules.encoding import make_uuid
 from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
 from picloud.engine.sandbox.modules.timing import to_zone
-from picloud.engine.sandbox.sizes import ATOMS, SIZED, bounded, comparable, hashable, sized_result, unpackable
+from picloud.engine.sandbox.sizes import ATOMS, SIZED, comparable, hashable, sized_result, unpackable
 from picloud.engine.sandbox.stops import LimitError
-from picloud.engine.sandbox.tables import dict_from_keys, to_mapping, to_set
+from picloud.engine.sandbox.tables import add_keys, dict_from_keys, to_mapping, to_set
 
 ATTRIBUTES[type(regex.match("a", "a"))] = MATCH_ATTRIBUTES
 allow_as_base(LimitError)
@@ -189,7 +189,7 @@ BUILTINS: Final[dict[str, Any]] = {
 GUARDS: Final[dict[str, Any]] = {
     "_ScriptClass_": ScriptClass, "_Exception_": Exception,
     "_type_": type, "_len_": len, "_int_": int, "_float_": float, "_str_": str, "_tuple_": tuple, "_dict_": dict,
-    "_list_": list, "_set_": set,
+    "_list_": list, "_set_": set, "_round_": round,
     "_getattr_": get_attribute, "_method_": late_method, "_with_": operators.usable_with,
     "_write_": operators.writable, "_writeitem_": operators.writable_items, "_delitem_": operators.deletable_items,
     "_add_": operators.add, "_added_": operators.grown, "_text_": text.to_text, "_sub_": subtract,
@@ -200,8 +200,8 @@ GUARDS: Final[dict[str, Any]] = {
     "_sized_types_": SIZED, "_looked_at_": frozenset([tuple, slice]), "_newkey_": operators.writable_key,
     "_begin_augitem_": operators.begin_augment_item, "_begin_augattr_": begin_augment_attribute,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
-    "_key_": hashable, "_cmp_": comparable, "_star_": unpackable, "_each_": bounded, "_mapping_": to_mapping,
-    "_key_set_": to_set, "_sized_": sized_result,
+    "_key_": hashable, "_cmp_": comparable, "_star_": unpackable, "_mapping_": to_mapping,
+    "_key_set_": to_set, "_add_keys_": add_keys, "_sized_": sized_result,
     "_unpack_": iteration.unpacked, "_unpack_each_": iteration.unpacked_each,
     "_fmt_": text.format_field, "_fstr_": text.join_fields,
     "_gen_": iteration.generated, "_generator_": iteration.generator_function,

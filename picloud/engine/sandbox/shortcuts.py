@@ -66,7 +66,7 @@ class Shortcuts:
         total = ast.BinOp(left, ast.Add(), right)
         if all(kind is not None and kind.type is str for kind in kinds):
             return short_text(total)
-        number = _either(_kind_test(ast.NamedExpr(store(_R), total), _INT), _kind_is(_FLOAT))
+        number = _either(kind_test(ast.NamedExpr(store(_R), total), _INT), kind_is(_FLOAT))
         return ast.IfExp(number, load(_R), call("_added_", load(_R)))
 
     def _with_small_number(
@@ -76,10 +76,10 @@ class Shortcuts:
         if kept is None:
             return None
         first, again = kept
-        is_int: ast.expr = _kind_test(first, _INT)
+        is_int: ast.expr = kind_test(first, _INT)
         if isinstance(operator, ast.Mult):
             is_int = _both(is_int, *_small(again))
-        number = _either(is_int, _kind_is(_FLOAT))
+        number = _either(is_int, kind_is(_FLOAT))
         return ast.IfExp(number, ast.BinOp(copied(again), operator, right), call(guard, copied(again), copied(right)))
 
     def _of_two(self, guard: str, operator: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr | None:
@@ -88,11 +88,11 @@ class Shortcuts:
             return None
         (first, again), (second, again_right) = kept, kept_right
         same = ast.Compare(call("_type_", first), [ast.Is()], [_named_type(second)])
-        quick: ast.expr = _both(same, _either(_kind_is(_INT), _kind_is(_FLOAT)))
+        quick: ast.expr = _both(same, _either(kind_is(_INT), kind_is(_FLOAT)))
         if isinstance(operator, ast.Mult):
             # a float times anything: no result of that is large
-            integers = _both(same, _kind_is(_INT), *_small(again), *_small(again_right))
-            quick = _either(integers, _kind_is(_FLOAT), is_type(copied(again), _FLOAT))
+            integers = _both(same, kind_is(_INT), *_small(again), *_small(again_right))
+            quick = _either(integers, kind_is(_FLOAT), is_type(copied(again), _FLOAT))
         plain = ast.BinOp(copied(again), operator, copied(again_right))
         return ast.IfExp(quick, plain, call(guard, copied(again), copied(again_right)))
 
@@ -107,10 +107,10 @@ class Shortcuts:
             return None
         (first, again), (second, again_value) = kept, kept_value
         if isinstance(value, ast.Constant) or (kind is not None and kind.type in _NUMBER and second is value):
-            number = _either(_kind_test(first, _INT), _kind_is(_FLOAT))
+            number = _either(kind_test(first, _INT), kind_is(_FLOAT))
         else:
             same = ast.Compare(call("_type_", first), [ast.Is()], [_named_type(second)])
-            number = _both(same, _either(_kind_is(_INT), _kind_is(_FLOAT)))
+            number = _both(same, _either(kind_is(_INT), kind_is(_FLOAT)))
         plain = ast.BinOp(copied(again), operator, copied(again_value))
         return ast.IfExp(number, plain, call("_augment_", constant(sign), copied(again), copied(again_value)))
 
@@ -136,7 +136,7 @@ class Shortcuts:
         if kept is None:
             return None
         first, again = kept
-        atom = _either(_kind_test(first, _INT), _kind_is(_STR), _kind_is(_FLOAT))
+        atom = _either(kind_test(first, _INT), kind_is(_STR), kind_is(_FLOAT))
         return ast.IfExp(atom, copied(again), call("_cmp_", copied(again)))
 
     def contains(self, item: ast.expr, container: ast.expr, *, cheap: bool) -> ast.expr | None:
@@ -151,9 +151,9 @@ class Shortcuts:
         if kept is None:
             return None
         first, again = kept
-        short = _both(_kind_is(_STR), less(call("_len_", copied(again)), 1000))
+        short = _both(kind_is(_STR), less(call("_len_", copied(again)), 1000))
         plain = ast.Compare(copied(again), [ast.In()], [copied(container)])
-        number = _both(_kind_test(first, _INT), *_small(again))
+        number = _both(kind_test(first, _INT), *_small(again))
         return ast.IfExp(_both(_either(number, short), sized), plain, call("_contains_", copied(again), container))
 
 
@@ -197,11 +197,11 @@ def _named_type(value: ast.expr) -> ast.expr:
     return ast.NamedExpr(store(_K), call("_type_", value))
 
 
-def _kind_test(value: ast.expr, name: str) -> ast.expr:
+def kind_test(value: ast.expr, name: str) -> ast.expr:
     return ast.Compare(_named_type(value), [ast.Is()], [load(name)])
 
 
-def _kind_is(name: str) -> ast.expr:
+def kind_is(name: str) -> ast.expr:
     return ast.Compare(load(_K), [ast.Is()], [load(name)])
 
 

@@ -45,6 +45,8 @@ SPREAD_FROM: Final = 4096
 """Hash tables of more items are looked at for colliding keys before C code works on all of them in one go."""
 SPREAD_LEAST: Final = 256
 """And each of more items than this, where there are many tables in one value."""
+_FEW: Final = 32
+"""Larger containers are looked at by C code first."""
 _QUICKLY_COUNTED: Final = TEXTS | {int, float, bool, type(None)}
 _DECIMAL_BYTES: Final = decimal.Decimal().__sizeof__()
 
@@ -100,68 +102,99 @@ class Extent:
         Raises: LimitError when all is too large, holds too much text, or is nested too deep.
         """
         kind = type(value)
-        if kind in ATOMS:
-            self.nodes += 1
-            self._count((value,))
+        if kind not in ATOMS:
+            self._add_nested(value)
             return
+        self.nodes += 1
+        if kind is not float:
+            self.text += len(value) if kind is str else _text_in(value)
+            self._check()
+
+    def _add_nested(self, value: Any) -> None:
+        nodes, text, limit = self.nodes, self.text, self.limit
         level = [value]
         depth = 0
         while level:
-            # all values of one depth at once: what is done per value is done by C code
             below: list[Any] = []
             for item in level:
                 kind = type(item)
-                if type(kind) is not type:
-                    self.scripted = True  # of a class that has a metaclass: the script's
                 # the two that nearly all data is made of are not copied first
-                children = item if kind is dict or kind is list else _children(item, kind)
-                if children is None:
-                    continue
-                size = len(children) * 2 if kind is dict else len(children)
-                if size > SPREAD_LEAST and kind in HASHED:
-                    self.hashed += size
-                    if self.hashed > SPREAD_FROM:
-                        spread(item, SPREAD_LEAST)
-                self.nodes += size
-                if self.nodes > self.limit:
-                    raise LimitError(f"the structure has more than {self.limit} values, shared ones counted each time")
-                if depth > MAX_WALK_NESTING:
-                    raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
-                below += children
+                children: Collection[Any] | None
                 if kind is dict:
-                    below += item.values()
-            level = self._count(below)
+                    size = 2 * len(item)
+                    children = item.values()
+                    if size > _FEW:
+                        children = [*item, *children]
+                    else:
+                        try:
+                            text += len("".join(item))  # keys mostly are short texts
+                        except TypeError:
+                            children = [*item, *children]
+                elif kind is list:
+                    size = len(item)
+                    children = item
+                else:
+                    if type(kind) is not type:
+                        self.scripted = True  # of a class that has a metaclass: the script's
+                    children = _children(item, kind)
+                    if children is None:
+                        continue
+                    size = len(children)
+                nodes += size
+                if nodes > limit:
+                    break
+                if size > _FEW:
+                    if size > SPREAD_LEAST and kind in HASHED:
+                        self.hashed += size
+                        if self.hashed > SPREAD_FROM:
+                            spread(item, SPREAD_LEAST)
+                    quickly = _text_of_one_type(children)
+                    if quickly is not None:
+                        text += quickly
+                        continue
+                for child in children:
+                    kind = type(child)
+                    if kind is str:
+                        text += len(child)
+                    elif kind is dict:
+                        below.append(child)
+                    elif kind is not float:
+                        if kind not in ATOMS:
+                            below.append(child)
+                        else:
+                            text += _text_in(child)
+            self.nodes, self.text = nodes, text
+            self._check()
+            if depth > MAX_WALK_NESTING:
+                raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
+            level = below
             depth += 1
 
-    def _count(self, atoms: Collection[Any]) -> list[Any]:
-        """Count the bytes in those of the values that can be long; return those that hold others.
-
-        Raises: LimitError.
-        """
-        kinds = set(map(type, atoms))
-        below: list[Any] = []
-        if len(kinds) == 1 and not kinds.isdisjoint(_QUICKLY_COUNTED):
-            # by C code: long lists mostly hold values of one type
-            if int in kinds:
-                self.text += sum(map(int.bit_length, atoms)) >> 3
-            elif not kinds.isdisjoint(TEXTS):
-                self.text += sum(map(len, atoms))
-        else:
-            for atom in atoms:
-                kind = type(atom)
-                if kind is str:
-                    self.text += len(atom)
-                elif kind is int:
-                    self.text += atom.bit_length() >> 3
-                elif kind not in ATOMS:
-                    below.append(atom)
-                elif kind is bytes:
-                    self.text += len(atom)
-                elif kind is decimal.Decimal:
-                    self.text += atom.__sizeof__() - _DECIMAL_BYTES
+    def _check(self) -> None:
+        if self.nodes > self.limit:
+            raise LimitError(f"the structure has more than {self.limit} values, shared ones counted each time")
         if self.text > MAX_WALK_TEXT:
             raise LimitError(f"the structure holds more than {MAX_WALK_TEXT} characters")
-        return below
+
+
+def _text_in(atom: Any) -> int:
+    """Return the bytes of an atom that can be long."""
+    kind = type(atom)
+    if kind is int:
+        return atom.bit_length() >> 3  # type: ignore[no-any-return]
+    if kind in TEXTS:
+        return len(atom)
+    return atom.__sizeof__() - _DECIMAL_BYTES if kind is decimal.Decimal else 0
+
+
+def _text_of_one_type(values: Collection[Any]) -> int | None:
+    """Return the bytes in values of one plain type, by C code; None for others."""
+    kinds = set(map(type, values))
+    if len(kinds) != 1 or kinds.isdisjoint(_QUICKLY_COUNTED):
+        return None
+    if int in kinds:
+        return sum(map(int.bit_length, values)) >> 3
+    return 0 if kinds.isdisjoint(TEXTS) else sum(map(len, values))
 
 
 def walk(value: Any) -> Any:

@@ -22,7 +22,12 @@ from picloud.engine.sandbox.sizes import (
 
 
 def in_chunks(items: Iterable[Any], put: Callable[[list[Any]], object], size: int = 256) -> None:
-    """Insert items into a hash table in small steps: colliding keys cannot hold the GIL for long."""
+    """Insert items into a hash table in small steps: colliding keys cannot hold the GIL for long.
+
+    What an iterator gives goes in before the next is asked for: a script sees the order.
+    """
+    if type(items) not in SIZED:
+        size = 1
     source = iter(items)
     meter = current_meter()
     while part := list(itertools.islice(source, size)):
@@ -34,7 +39,11 @@ def in_chunks(items: Iterable[Any], put: Callable[[list[Any]], object], size: in
 def to_set(items: Iterable[Any] = ()) -> set[Any]:
     if type(items) in SETS:
         return sized_result(set(spread(items)))  # type: ignore[no-any-return]
-    made: set[Any] = set()
+    return add_keys(set(), items)
+
+
+def add_keys(made: set[Any], items: Iterable[Any]) -> set[Any]:
+    """Return the set of a display, with its next items."""
     in_chunks(bounded(items), lambda part: made.update(map(hashable, part)))
     return sized_result(made)  # type: ignore[no-any-return]
 

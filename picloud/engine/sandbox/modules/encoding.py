@@ -48,6 +48,9 @@ def dump_json(
     extent = Extent()
     if default is None:
         extent.add(value)
+        bare = indent is None and separators is None and ensure_ascii is allow_nan is True
+        if bare and sort_keys is skipkeys is False:
+            return sized_result(_ENCODER.encode(value))  # type: ignore[no-any-return]
         default = _named_items
     else:
         value, default = snapshot(value, extent), _guarded(default, extent)
@@ -69,6 +72,10 @@ def _named_items(value: Any) -> Any:
     if items is None:
         raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
     return items
+
+
+_ENCODER: Final = json.JSONEncoder(default=_named_items)
+"""Made once: most calls name no option."""
 
 
 def _guarded(default: Callable[[Any], Any], extent: Extent) -> Callable[[Any], Any]:
@@ -97,14 +104,16 @@ def load_json(
         raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(s).__name__}")
     if len(s) > MAX_TEXT:
         raise LimitError("the JSON text is too long")
-    hooks = {
-        "object_hook": object_hook,
-        "parse_float": parse_float,
-        "parse_int": parse_int,
-        "parse_constant": parse_constant,
-        "object_pairs_hook": object_pairs_hook,
-    }
-    given: dict[str, Any] = {name: _stoppable(hook) for name, hook in hooks.items() if hook is not None}
+    given: dict[str, Any] = {}
+    if not (object_hook is parse_float is parse_int is parse_constant is object_pairs_hook is None):
+        hooks = {
+            "object_hook": object_hook,
+            "parse_float": parse_float,
+            "parse_int": parse_int,
+            "parse_constant": parse_constant,
+            "object_pairs_hook": object_pairs_hook,
+        }
+        given = {name: _stoppable(hook) for name, hook in hooks.items() if hook is not None}
     try:
         value = json.loads(s, **given)
     except json.JSONDecodeError as error:
