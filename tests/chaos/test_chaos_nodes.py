@@ -31,7 +31,7 @@ from node_process import NodeProcess, run_cli, wait_until
 from picloud.db.embedded import EmbeddedPostgres
 
 LONG = os.environ.get("PICLOUD_TEST_CHAOS") == "long"
-SECONDS = 180.0 if LONG else 40.0
+SECONDS = 180.0 if LONG else 60.0
 OUTAGE = 30.0 if LONG else 4.0
 QUIET_LIMIT = 120.0
 """How long the nodes may take to finish everything once they are left alone."""

@@ -48,6 +48,33 @@ def numbers():
         yield note(number)
 return [attempt(lambda: {[], *note([1])}), attempt(lambda: {0, *numbers(), note(3)}), attempt(lambda: {*numbers()}),
     attempt(lambda: set(numbers())), attempt(lambda: dict.fromkeys(numbers())), sorted({*[1, 2], 3, *{4}}), NOTES]""",
+    "a target that takes no items says so when its key was evaluated": """\
+def assign(target):
+    target[note(1)] = note(2)
+def change(target):
+    target[note(3)] += note(4)
+def delete(target):
+    del target[note(5)]
+targets = 5, 'ab', (1, 2), {1}, Plain()
+return [[attempt(lambda: act(target)) for act in (assign, change, delete) for target in targets], NOTES]""",
+    "urlencode of what is empty, and of a deque": """\
+empty = [[], (), {}, set(), frozenset(), deque(), range(0), '', b'', {}.keys()]
+return [[urlencode(value) for value in empty], urlencode(deque([('a', 1)])), attempt(lambda: urlencode({1})),
+    attempt(lambda: urlencode(deque([1]))), attempt(lambda: urlencode(range(2))), attempt(lambda: urlencode('ab'))]""",
+    "methods of sets read no further than they need": """\
+def numbers():
+    for number in (1, 2, 3, [], 4):
+        yield note(number)
+made = {1, 2}
+return [attempt(lambda: sorted(made.intersection(numbers()))), attempt(lambda: {7}.intersection(numbers())),
+    attempt(lambda: made.isdisjoint(numbers())), attempt(lambda: {7}.isdisjoint(numbers())),
+    attempt(lambda: made.issuperset(numbers())), attempt(lambda: {1, 2, 3}.issuperset(numbers())),
+    attempt(lambda: made.issubset(numbers())), attempt(lambda: made.isdisjoint()),
+    attempt(lambda: made.isdisjoint(1, 2)), attempt(lambda: set().intersection(numbers())),
+    attempt(lambda: made.intersection_update(numbers())), sorted(made), NOTES]""",
+    "a deque looks at its limit first": """\
+return [attempt(lambda: deque(5, maxlen=-1)), attempt(lambda: deque(5, maxlen='a')), attempt(lambda: deque(5, -1)),
+    list(deque([1, 2, 3], 2)), deque(maxlen=3).maxlen]""",
     "asdict and astuple copy what they do not convert": """\
 @dataclass
 class Holder:

@@ -128,10 +128,20 @@ _TAKES_MANY = frozenset(["union", "intersection", "difference", "difference_upda
 """Set methods that take any number of others: C code would go through all of them in one go."""
 
 
+def _found(container: Any, other: Any) -> Iterator[tuple[Any, bool]]:
+    """Return what an iterable gives, and whether the set has it, item by item: Python reads no further than needed."""
+    for item in ticking(iter(bounded(other))):
+        yield item, hashable(item) in container
+
+
 def _intersection(container: Any, other: Any) -> Any:
     """What is in both, as the other one has it: so Python does with what is no set (2.0 in place of 2)."""
     common: set[Any] = set()
-    in_chunks(bounded(other), lambda part: common.update([item for item in map(hashable, part) if item in container]))
+    for item, found in _found(container, other):
+        if found:
+            common.add(item)
+            if len(common) >= len(container):
+                break
     return common if type(container) is set else walk(frozenset(common))
 
 
@@ -141,17 +151,23 @@ def _intersect(container: Any, other: Any) -> None:
     container.update(common)
 
 
-_INTERSECTIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "intersection": _intersection, "intersection_update": _intersect,
-}  # fmt: skip
+_ITEM_BY_ITEM: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "intersection": _intersection,
+    "intersection_update": _intersect,
+    "isdisjoint": lambda container, other: not any(found for _, found in _found(container, other)),
+    "issuperset": lambda container, other: all(found for _, found in _found(container, other)),
+}
+"""What Python does with something that is no set."""
 
 
 def set_operation(name: str) -> Callable[..., Any]:
     """Guard a method that takes other sets; what is not one is made one in stoppable steps."""
 
     def call(container: Any, *others: Any) -> Any:
-        if name in _INTERSECTIONS and others and type(others[0]) not in SETS:
-            return _INTERSECTIONS[name](spread(container), others[0])
+        if len(others) != 1 and name not in _TAKES_MANY:
+            return getattr(container, name)(*others)  # says what it needs
+        if name in _ITEM_BY_ITEM and len(others) == 1 and type(others[0]) not in SETS:
+            return _ITEM_BY_ITEM[name](spread(container), others[0])
         sets = [spread(other) if type(other) in SETS else to_set(other) for other in others]
         result = sized_result(getattr(spread(container), name)(*sets))
         return walk(result) if type(result) is frozenset else result

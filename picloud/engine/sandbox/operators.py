@@ -304,8 +304,9 @@ def take_slice(value: Any, start: Any, stop: Any, step: Any) -> Any:
 
 def put_slice(values: Any, target: Any, start: Any, stop: Any, step: Any) -> None:
     """`target[start:stop:step] = values`; Python computes the values first."""
-    if type(writable_items(target)) is not list:
-        raise TypeError("slice assignment needs a list")
+    if type(target) is not list:
+        what = "slice assignment needs a list" if type(target) in _WRITABLE else _no_items(target)
+        raise TypeError(what)
     slice(start, stop, step).indices(0)  # Python refuses bounds before it looks at the values
     if is_iterable(values):
         values = list(bounded(values))
@@ -319,9 +320,26 @@ _WRITABLE = frozenset([dict, list, DefaultDict, Counter, Deque])
 
 def writable_items(target: Any) -> Any:
     """Guard the target of `target[key] = …` and `del target[a:b]`."""
-    if type(target) in _WRITABLE:
-        return target
-    raise TypeError(f"'{type(target).__name__}' object does not support item assignment")
+    return target if type(target) in _WRITABLE else _NoItems(target)
+
+
+class _NoItems:
+    """Stands for a target that takes no items, and says so when the key was evaluated, as Python does."""
+
+    __slots__ = ("_target",)
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError(_no_items(self._target))
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError(f"'{type(self._target).__name__}' object doesn't support item deletion")
+
+
+def _no_items(target: Any) -> str:
+    return f"'{type(target).__name__}' object does not support item assignment"
 
 
 def writable_key(key: Any) -> Any:

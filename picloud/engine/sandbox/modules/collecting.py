@@ -48,7 +48,9 @@ def default_dict(factory: Any = None, /, *source: Any, **entries: Any) -> Defaul
 
 def deque(items: Iterable[Any] = (), maxlen: int | None = None) -> Deque:
     """collections.deque."""
-    return Deque(bounded(items), maxlen)
+    made = Deque((), maxlen)  # Python looks at the limit first
+    made.extend(bounded(items))
+    return made
 
 
 def item_getter(*keys: Any) -> Callable[[Any], Any]:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from picloud.engine.sandbox.class_model import ScriptClass
+from picloud.engine.sandbox.containers import Deque
 from picloud.engine.sandbox.records import Record
-from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, TEXTS, bounded, expect_text, sized_result, walk
+from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, SIZED, TEXTS, bounded, expect_text, sized_result, walk
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.text import error_mode, known_encoding, to_text
 
@@ -70,9 +71,9 @@ def url_encode(query: Any, doseq: bool = False, safe: str = "", *, quote_via: An
     pairs: Any = query
     if type(query) in MAPPINGS:
         pairs = list(query.items())
-    elif type(query) in TEXTS and not query:
+    elif type(query) in SIZED and not query:
         return ""
-    elif type(query) not in (list, tuple) or (query and type(query[0]) is not tuple):
+    elif type(query) not in (list, tuple, Deque) or type(query[0]) is not tuple:
         raise TypeError("not a valid non-string sequence or mapping object")
     if quote_via not in (quote, quote_plus):
         raise TypeError("quote_via must be quote or quote_plus of urllib.parse")
