@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 FOUND_HEAD: Final = """\
-import base64, bisect, datetime, json, math, re
+import base64, bisect, datetime, heapq, json, math, re
 from collections import Counter, defaultdict, deque
 from dataclasses import asdict, astuple, dataclass, field
 from decimal import Decimal
@@ -75,6 +75,14 @@ return [attempt(lambda: sorted(made.intersection(numbers()))), attempt(lambda: {
     "a deque looks at its limit first": """\
 return [attempt(lambda: deque(5, maxlen=-1)), attempt(lambda: deque(5, maxlen='a')), attempt(lambda: deque(5, -1)),
     list(deque([1, 2, 3], 2)), deque(maxlen=3).maxlen]""",
+    "heapq asks for the key of an item before it reads the next": """\
+def numbers():
+    for number in (3, 1, 2):
+        yield note(number)
+    raise IndexError
+keyed = [heapq.nsmallest(2, (n for n in (3, 1, 2)), key=lambda n: note(-n)), heapq.nlargest(2, iter('bca'), key=ord)]
+return [keyed, attempt(lambda: heapq.nsmallest(2, numbers(), key={})), attempt(lambda: heapq.nlargest(3, numbers())),
+    attempt(lambda: heapq.nlargest(2, numbers(), key=lambda n: note(n * 10))), NOTES]""",
     "asdict and astuple copy what they do not convert": """\
 @dataclass
 class Holder:

@@ -11,7 +11,7 @@ from picloud.engine.sandbox.containers import DefaultDict, Deque
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import take_slice
-from picloud.engine.sandbox.sizes import comparable, ticking
+from picloud.engine.sandbox.sizes import SIZED, bounded, comparable, ticking
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_MERGED: Final = 1000
@@ -111,7 +111,17 @@ def _first(n: Any, items: Iterable[Any], key: Key, *, reverse: bool) -> Any:
     if n <= 0:
         iter(items)  # says what it needs
         return []
+    if key is not None and type(items) not in SIZED:
+        # Python asks for an item's key before it reads the next
+        keyed = [(key(item), item) for item in bounded(items)]
+        items, key = [item for _, item in keyed], _in_turn([found for found, _ in keyed])
     return take_slice(sorted_list(items, key=key, reverse=reverse), None, n, None)
+
+
+def _in_turn(keys: list[Any]) -> Callable[[Any], Any]:
+    """A sort key that was computed already: sorting asks for each once, in order."""
+    found = iter(keys)
+    return lambda item: next(found)
 
 
 def merge(*iterables: Iterable[Any], key: Key = None, reverse: bool = False) -> Any:
