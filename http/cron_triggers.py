@@ -19,7 +19,7 @@ from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
 from picloud.http.responses import respond, respond_created
-from picloud.types import AppId, BackoffShape, TriggerId
+from picloud.types import App, BackoffShape, TriggerId
 
 blueprint = Blueprint("cron_triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers/cron")
 
@@ -104,21 +104,21 @@ async def create(app: str) -> Response:
     return respond_created(OneCronTriggerView.of(trigger))
 
 
-async def show_cron_trigger(conn: Connection, app_id: AppId, trigger_id: TriggerId) -> OneCronTriggerView:
+async def show_cron_trigger(conn: Connection, owner: App, trigger_id: TriggerId) -> OneCronTriggerView:
     """Return one trigger as JSON. Raises: TriggerNotFound."""
-    return OneCronTriggerView.of(await get_cron_trigger(conn, app_id, trigger_id))
+    return OneCronTriggerView.of(await get_cron_trigger(conn, owner.id, trigger_id))
 
 
 async def change_cron_trigger(
-    conn: Connection, app_id: AppId, trigger_id: TriggerId, body: CronTriggerChangeBody
+    conn: Connection, owner: App, trigger_id: TriggerId, body: CronTriggerChangeBody
 ) -> OneCronTriggerView:
     """Change what `body` names; the caller holds the trigger. Raises: as `update_cron_trigger`."""
-    stored: CronTrigger = await get_cron_trigger(conn, app_id, trigger_id)
+    stored: CronTrigger = await get_cron_trigger(conn, owner.id, trigger_id)
     changes = body.model_dump(exclude_unset=True)
     if changes.get("script") is not None:
         changes.setdefault("queue_name", None)
     elif changes.get("queue_name") is not None:
         changes.setdefault("script", None)
     spec = CronTriggerSpec(**{**asdict(stored.spec), **changes})
-    changed = await update_cron_trigger(conn, app_id, trigger_id, spec, max_payload_bytes=node().max_payload_bytes)
+    changed = await update_cron_trigger(conn, owner.id, trigger_id, spec, max_payload_bytes=node().max_payload_bytes)
     return OneCronTriggerView.of(changed)

@@ -23,7 +23,7 @@ from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
 from picloud.http.responses import respond, respond_created
 from picloud.mail_spec import EmailTriggerSpec
-from picloud.types import AppId, BackoffShape, TriggerId
+from picloud.types import App, BackoffShape, TriggerId
 
 blueprint = Blueprint("email_triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers/email")
 
@@ -88,15 +88,15 @@ async def create(app: str) -> Response:
     return respond_created(EmailTriggerView.of(trigger))
 
 
-async def show_email_trigger(conn: Connection, app_id: AppId, trigger_id: TriggerId) -> EmailTriggerView:
+async def show_email_trigger(conn: Connection, owner: App, trigger_id: TriggerId) -> EmailTriggerView:
     """Return one trigger as JSON. Raises: TriggerNotFound."""
-    return EmailTriggerView.of(await get_email_trigger(conn, app_id, trigger_id))
+    return EmailTriggerView.of(await get_email_trigger(conn, owner.id, trigger_id))
 
 
 async def change_email_trigger(
-    conn: Connection, app_id: AppId, trigger_id: TriggerId, body: EmailTriggerChangeBody
+    conn: Connection, owner: App, trigger_id: TriggerId, body: EmailTriggerChangeBody
 ) -> EmailTriggerView:
     """Change what `body` names; the caller holds the trigger. Raises: as `update_email_trigger`."""
-    stored = await get_email_trigger(conn, app_id, trigger_id)
+    stored = await get_email_trigger(conn, owner.id, trigger_id)
     spec = replace(stored.spec, **body.model_dump(exclude_unset=True))
-    return EmailTriggerView.of(await update_email_trigger(conn, app_id, trigger_id, spec))
+    return EmailTriggerView.of(await update_email_trigger(conn, owner.id, trigger_id, spec))

@@ -47,6 +47,8 @@ class HttpTriggerChangeBody(RuleFields):
     """What to change on a route; what is left out stays, and null takes a rule away."""
 
     script: Text = ""
+    path: Text = ""
+    method: Method = "POST"
     enabled: bool = True
 
 
@@ -116,24 +118,34 @@ async def show(app: str, trigger: str) -> Response:
     """Return one HTTP trigger."""
     trigger_id = _parse_trigger_id(trigger)
     async with node().pool.connection() as conn:
-        owner = await get_app(conn, app)
-        stored = await get_http_trigger(conn, owner.id, trigger_id)
-        warnings = await _warn(conn, owner, stored)
-    return respond(HttpTriggerView.of(stored, warnings))
+        return respond(await show_http_trigger(conn, await get_app(conn, app), trigger_id))
 
 
 @blueprint.patch("/<trigger>")
 async def change(app: str, trigger: str) -> Response:
-    """Change the script of an HTTP trigger, its rules, or whether it answers."""
+    """Change the script of an HTTP trigger, its method and path, its rules, or whether it answers."""
     trigger_id = _parse_trigger_id(trigger)
     body = await read_model(HttpTriggerChangeBody)
     async with node().pool.transaction() as conn:
         owner = await get_app(conn, app)
         await lock_trigger(conn, owner.id, trigger_id)
-        changed = await _change(conn, owner.id, trigger_id, body)
-        warnings = await _warn(conn, owner, changed)
+        changed = await change_http_trigger(conn, owner, trigger_id, body)
     node().changed("triggers")
-    return respond(HttpTriggerView.of(changed, warnings))
+    return respond(changed)
+
+
+async def show_http_trigger(conn: Connection, owner: App, trigger_id: TriggerId) -> HttpTriggerView:
+    """Return one trigger as JSON. Raises: TriggerNotFound."""
+    stored = await get_http_trigger(conn, owner.id, trigger_id)
+    return HttpTriggerView.of(stored, await _warn(conn, owner, stored))
+
+
+async def change_http_trigger(
+    conn: Connection, owner: App, trigger_id: TriggerId, body: HttpTriggerChangeBody
+) -> HttpTriggerView:
+    """Change what `body` names; the caller holds the trigger. Raises: as `update_http_trigger`, ScriptNotFound."""
+    changed = await _change(conn, owner.id, trigger_id, body)
+    return HttpTriggerView.of(changed, await _warn(conn, owner, changed))
 
 
 async def _change(conn: Connection, app_id: AppId, trigger_id: TriggerId, body: HttpTriggerChangeBody) -> HttpTrigger:
@@ -147,6 +159,8 @@ async def _change(conn: Connection, app_id: AppId, trigger_id: TriggerId, body: 
         app_id,
         trigger_id,
         script_id=script_id,
+        method=given.get("method", stored.method),
+        path=given.get("path", stored.path),
         enabled=enabled,
         rules=read_rules({name: value for name, value in rules.items() if value is not None}),
     )

@@ -1,12 +1,13 @@
-"""Queue triggers, and single triggers of the kinds that can be changed: /api/v1/apps/{app}/triggers."""
+"""Queue triggers, and single triggers of every kind: /api/v1/apps/{app}/triggers."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 from quart import Blueprint, Response
 
 from picloud.db.apps import get_app
@@ -25,12 +26,18 @@ from picloud.db.triggers import (
 from picloud.errors import TriggerNotFound
 from picloud.http.bodies import RequestBody, RetryAttempts, RetryBase, Text, Time, View
 from picloud.http.cron_triggers import CronTriggerChangeBody, change_cron_trigger, show_cron_trigger
+from picloud.http.dead_letter_triggers import (
+    DeadLetterTriggerChangeBody,
+    change_dead_letter_trigger,
+    show_dead_letter_trigger,
+)
 from picloud.http.email_triggers import EmailTriggerChangeBody, change_email_trigger, show_email_trigger
+from picloud.http.http_triggers import HttpTriggerChangeBody, change_http_trigger, show_http_trigger
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import parse_id, read_model, read_query
 from picloud.http.responses import respond, respond_created, respond_nothing
-from picloud.types import AppId, BackoffShape, QueueTrigger, TriggerId
+from picloud.types import App, BackoffShape, TriggerId, TriggerKind
 
 blueprint = Blueprint("triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers")
 
@@ -103,28 +110,26 @@ async def create(app: str) -> Response:
 
 @blueprint.get("/<trigger>")
 async def show(app: str, trigger: str) -> Response:
-    """Return one trigger."""
+    """Return one trigger, of any kind."""
     trigger_id = _parse_trigger_id(trigger)
     async with node().pool.connection() as conn:
         owner = await get_app(conn, app)
-        kind = await find_trigger_kind(conn, owner.id, trigger_id)
-        if kind == "cron":
-            return respond(await show_cron_trigger(conn, owner.id, trigger_id))
-        if kind == "email":
-            return respond(await show_email_trigger(conn, owner.id, trigger_id))
-        return respond(TriggerView.of(await get_queue_trigger(conn, owner.id, trigger_id)))
+        kind = await _find_kind(conn, owner, trigger_id)
+        return respond(await kind.show(conn, owner, trigger_id))
 
 
 @blueprint.patch("/<trigger>")
 async def change(app: str, trigger: str) -> Response:
-    """Change settings of a trigger, or the script it runs."""
+    """Change a trigger of any kind: its settings, the script it runs, and what it runs for but a queue's name."""
     trigger_id = _parse_trigger_id(trigger)
     async with node().pool.connection() as conn:
-        app_id = (await get_app(conn, app)).id
-        kind = await find_trigger_kind(conn, app_id, trigger_id)
+        owner = await get_app(conn, app)
+        kind = await _find_kind(conn, owner, trigger_id)
     # a kind never changes: only its fields are read, and no connection waits for them
-    change_one = {"cron": _change_cron, "email": _change_email}.get(kind or "", _change_queue)
-    changed = await change_one(app_id, trigger_id)
+    body = await read_model(kind.body)
+    async with node().pool.transaction() as conn:
+        await lock_trigger(conn, owner.id, trigger_id)
+        changed = await kind.change(conn, owner, trigger_id, body)
     node().changed("triggers")
     return respond(changed)
 
@@ -140,36 +145,45 @@ async def delete(app: str, trigger: str) -> Response:
     return respond_nothing()
 
 
-async def _change_cron(app_id: AppId, trigger_id: TriggerId) -> View:
-    body = await read_model(CronTriggerChangeBody)
-    async with node().pool.transaction() as conn:
-        await lock_trigger(conn, app_id, trigger_id)
-        return await change_cron_trigger(conn, app_id, trigger_id, body)
+async def _show_queue_trigger(conn: Connection, owner: App, trigger_id: TriggerId) -> TriggerView:
+    return TriggerView.of(await get_queue_trigger(conn, owner.id, trigger_id))
 
 
-async def _change_email(app_id: AppId, trigger_id: TriggerId) -> View:
-    body = await read_model(EmailTriggerChangeBody)
-    async with node().pool.transaction() as conn:
-        await lock_trigger(conn, app_id, trigger_id)
-        return await change_email_trigger(conn, app_id, trigger_id, body)
-
-
-async def _change_queue(app_id: AppId, trigger_id: TriggerId) -> View:
-    body = await read_model(TriggerChangeBody)
-    async with node().pool.transaction() as conn:
-        return TriggerView.of(await _change(conn, app_id, trigger_id, body))
-
-
-async def _change(conn: Connection, app_id: AppId, trigger_id: TriggerId, body: TriggerChangeBody) -> QueueTrigger:
-    await lock_trigger(conn, app_id, trigger_id)
-    stored = await get_queue_trigger(conn, app_id, trigger_id)
+async def _change_queue_trigger(
+    conn: Connection, owner: App, trigger_id: TriggerId, body: TriggerChangeBody
+) -> TriggerView:
+    stored = await get_queue_trigger(conn, owner.id, trigger_id)
     names = SettingsBody.model_fields
     settings = QueueTriggerSettings(**{name: getattr(stored, name) for name in names})
     settings = replace(settings, **body.model_dump(exclude_unset=True, exclude={"script"}))
     script_id = stored.script_id
     if "script" in body.model_fields_set:
-        script_id = (await get_script(conn, app_id, body.script)).id
-    return await update_queue_trigger(conn, app_id, trigger_id, settings, script_id=script_id)
+        script_id = (await get_script(conn, owner.id, body.script)).id
+    return TriggerView.of(await update_queue_trigger(conn, owner.id, trigger_id, settings, script_id=script_id))
+
+
+class _Kind(NamedTuple):
+    """What is to be done for a trigger of one kind."""
+
+    body: type[BaseModel]
+    show: Callable[[Connection, App, TriggerId], Awaitable[View]]
+    change: Callable[[Connection, App, TriggerId, Any], Awaitable[View]]
+
+
+_KINDS: Mapping[TriggerKind, _Kind] = {
+    "queue": _Kind(TriggerChangeBody, _show_queue_trigger, _change_queue_trigger),
+    "http": _Kind(HttpTriggerChangeBody, show_http_trigger, change_http_trigger),
+    "cron": _Kind(CronTriggerChangeBody, show_cron_trigger, change_cron_trigger),
+    "email": _Kind(EmailTriggerChangeBody, show_email_trigger, change_email_trigger),
+    "dead_letter": _Kind(DeadLetterTriggerChangeBody, show_dead_letter_trigger, change_dead_letter_trigger),
+}
+
+
+async def _find_kind(conn: Connection, owner: App, trigger_id: TriggerId) -> _Kind:
+    kind = await find_trigger_kind(conn, owner.id, trigger_id)
+    if kind is None:
+        raise TriggerNotFound(f"no trigger {trigger_id}")
+    return _KINDS[kind]
 
 
 def _parse_trigger_id(text: str) -> TriggerId:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -47,23 +48,16 @@ async def insert_dead_letter_trigger(conn: Connection, app_id: AppId, spec: Dead
 
     Raises: ScriptNotFound, InvalidName, InvalidInput for a value out of range.
     """
-    check_dead_letter_spec(spec)
-    script = await get_script(conn, app_id, spec.script)
     trigger_id = TriggerId(uuid7())
-    values = {**asdict(spec), "id": trigger_id, "app_id": app_id, "script_id": script.id}
-    await conn.execute(_sql.insert_dead_letter_trigger, values)
+    await conn.execute(_sql.insert_dead_letter_trigger, await _values(conn, app_id, trigger_id, spec))
     return await get_dead_letter_trigger(conn, app_id, trigger_id)
 
 
 async def update_dead_letter_trigger(
     conn: Connection, app_id: AppId, trigger_id: TriggerId, spec: DeadLetterTriggerSpec
 ) -> DeadLetterTrigger:
-    """Change whether a trigger is enabled and how it is retried; its script and what it hears of stay.
-
-    Raises: TriggerNotFound, InvalidInput for a value out of range.
-    """
-    check_dead_letter_spec(spec)
-    await conn.execute(_sql.update_dead_letter_trigger, {**asdict(spec), "id": trigger_id, "app_id": app_id})
+    """Make a trigger what `spec` says. Raises: as `insert_dead_letter_trigger`; TriggerNotFound."""
+    await conn.execute(_sql.update_dead_letter_trigger, await _values(conn, app_id, trigger_id, spec))
     return await get_dead_letter_trigger(conn, app_id, trigger_id)
 
 
@@ -79,6 +73,14 @@ async def get_dead_letter_trigger(conn: Connection, app_id: AppId, trigger_id: T
     for trigger in await _select(conn, app_id, trigger_id=trigger_id, limit=1):
         return trigger
     raise TriggerNotFound(f"no trigger {trigger_id}")
+
+
+async def _values(
+    conn: Connection, app_id: AppId, trigger_id: TriggerId, spec: DeadLetterTriggerSpec
+) -> dict[str, Any]:
+    check_dead_letter_spec(spec)
+    script = await get_script(conn, app_id, spec.script)
+    return {**asdict(spec), "id": trigger_id, "app_id": app_id, "script_id": script.id}
 
 
 async def _select(

@@ -247,5 +247,12 @@ async def _apply_route(
         )
     elif action == "update":
         await update_http_trigger(
-            conn, app.id, stored.id, script_id=ids[spec.script], enabled=spec.enabled, rules=spec.rules
+            conn,
+            app.id,
+            stored.id,
+            script_id=ids[spec.script],
+            method=spec.method,
+            path=spec.path,
+            enabled=spec.enabled,
+            rules=spec.rules,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -69,48 +69,31 @@ async def insert_http_trigger(
 
     Raises: ScriptNotFound, InvalidInput (the method or the path), RouteTaken that names the trigger.
     """
-    if method not in METHODS:
-        raise InvalidInput(f"route: unknown method {method[:20]!r} (use one of {', '.join(METHODS)})")
-    pattern = parse_pattern(path).key
-    trigger_id = TriggerId(uuid7())
+    route = _read_route(method, path)
     script = await get_script(conn, app_id, script_name)
-    values = {
-        "id": trigger_id,
-        "app_id": app_id,
-        "script_id": script.id,
-        "enabled": enabled,
-        "method": method,
-        "path": path,
-        "pattern": pattern,
-        "rules": Jsonb(rules.to_json()),
-    }
-    try:
-        async with conn.transaction():
-            await conn.execute(_sql.insert_http_trigger, values)
-    except errors.UniqueViolation as error:
-        for other in await _select(conn, app_id, method=method, pattern=pattern, limit=1):
-            raise RouteTaken(
-                f"{method} {other.path} is taken: trigger {other.id} runs script '{other.script_name}'; "
-                "change or delete that trigger first"
-            ) from error
-        raise
+    trigger_id = TriggerId(uuid7())
+    values = {"id": trigger_id, "script_id": script.id, "enabled": enabled, "rules": Jsonb(rules.to_json())}
+    await _write(conn, _sql.insert_http_trigger, app_id, route, values)
     return await get_http_trigger(conn, app_id, trigger_id)
 
 
 async def update_http_trigger(
-    conn: Connection, app_id: AppId, trigger_id: TriggerId, *, script_id: ScriptId, enabled: bool, rules: RouteRules
+    conn: Connection,
+    app_id: AppId,
+    trigger_id: TriggerId,
+    *,
+    script_id: ScriptId,
+    method: str,
+    path: str,
+    enabled: bool,
+    rules: RouteRules,
 ) -> HttpTrigger:
-    """Have another script answer, or none, or by other rules. Raises: TriggerNotFound."""
-    values = {
-        "id": trigger_id,
-        "app_id": app_id,
-        "script_id": script_id,
-        "enabled": enabled,
-        "rules": Jsonb(rules.to_json()),
-    }
-    cur = await conn.execute(_sql.update_http_trigger, values)
-    if cur.rowcount == 0:
-        raise TriggerNotFound(f"no HTTP trigger {trigger_id}")
+    """Have another script answer, or none, or elsewhere, or by other rules.
+
+    Raises: TriggerNotFound, InvalidInput (the method or the path), RouteTaken that names the trigger.
+    """
+    values = {"id": trigger_id, "script_id": script_id, "enabled": enabled, "rules": Jsonb(rules.to_json())}
+    await _write(conn, _sql.update_http_trigger, app_id, _read_route(method, path), values)
     return await get_http_trigger(conn, app_id, trigger_id)
 
 
@@ -133,6 +116,27 @@ async def list_routes(conn: Connection) -> list[StoredRoute]:
     async with conn.cursor(row_factory=kwargs_row(_with_rules(StoredRoute))) as cur:
         await cur.execute(_sql.list_routes)
         return await cur.fetchall()
+
+
+def _read_route(method: str, path: str) -> dict[str, str]:
+    if method not in METHODS:
+        raise InvalidInput(f"route: unknown method {method[:20]!r} (use one of {', '.join(METHODS)})")
+    return {"method": method, "path": path, "pattern": parse_pattern(path).key}
+
+
+async def _write(
+    conn: Connection, statement: Any, app_id: AppId, route: Mapping[str, str], values: Mapping[str, Any]
+) -> None:
+    try:
+        async with conn.transaction():
+            await conn.execute(statement, {**values, **route, "app_id": app_id})
+    except errors.UniqueViolation as error:
+        for other in await _select(conn, app_id, method=route["method"], pattern=route["pattern"], limit=1):
+            raise RouteTaken(
+                f"{other.method} {other.path} is taken: trigger {other.id} runs script '{other.script_name}'; "
+                "change or delete that trigger first"
+            ) from error
+        raise
 
 
 async def _select(

@@ -78,12 +78,17 @@ insert into dead_letter_trigger_details (trigger_id, source, queue_name)
 select id, %(source)s, %(queue_name)s from made;
 
 -- name: update_dead_letter_trigger
--- What tells it apart, script and filters, stays.
-update triggers
-   set enabled = %(enabled)s, retry_max_attempts = %(retry_max_attempts)s, retry_backoff = %(retry_backoff)s,
-       retry_base_ms = %(retry_base_ms)s, updated_at = clock_timestamp()
- where id = %(id)s and app_id = %(app_id)s and kind = 'dead_letter'
-returning id;
+with changed as (
+  update triggers
+     set script_id = %(script_id)s, enabled = %(enabled)s, retry_max_attempts = %(retry_max_attempts)s,
+         retry_backoff = %(retry_backoff)s, retry_base_ms = %(retry_base_ms)s, updated_at = clock_timestamp()
+   where id = %(id)s and app_id = %(app_id)s and kind = 'dead_letter'
+  returning id
+)
+update dead_letter_trigger_details d set source = %(source)s, queue_name = %(queue_name)s
+  from changed c
+ where d.trigger_id = c.id
+returning d.trigger_id;
 
 -- name: list_dead_letter_triggers
 select t.id, t.app_id, s.name as script_name, d.source, d.queue_name, t.enabled, t.retry_max_attempts, t.retry_backoff,
@@ -112,7 +117,10 @@ with changed as (
    where id = %(id)s and app_id = %(app_id)s and kind = 'http'
   returning id
 )
-update http_trigger_details d set rules = %(rules)s from changed c where d.trigger_id = c.id
+update http_trigger_details d
+   set method = %(method)s, path = %(path)s, pattern = %(pattern)s, rules = %(rules)s
+  from changed c
+ where d.trigger_id = c.id
 returning d.trigger_id;
 
 -- name: list_http_triggers
