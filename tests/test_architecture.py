@@ -31,7 +31,7 @@ FOUNDATION = {
     "picloud", "backoff", "catch_up", "config", "cron_spec", "dead_letter_spec", "durations", "errors", "field_checks",
     "key_values", "logs", "mail_event", "mail_parsing", "mail_spec", "manifest", "manifest_cron",
     "manifest_dead_letters", "manifest_email", "manifest_faults", "manifest_queues", "names", "payload", "route_rules",
-    "routes", "schedules", "types", "version", "zones",
+    "routes", "schedules", "signals", "types", "version", "zones",
 }  # fmt: skip
 MAY_READ_ENVIRONMENT = {
     "picloud/config.py",

@@ -28,12 +28,8 @@ def open_database(home: Path | None) -> Iterator[str]:
         return
     from picloud.db.embedded import EmbeddedPostgres
 
-    postgres = EmbeddedPostgres(settings.home, binaries=settings.pg_bin)
-    dsn = postgres.start()
-    try:
-        yield dsn
-    finally:
-        postgres.stop()
+    with EmbeddedPostgres(settings.home, binaries=settings.pg_bin) as postgres:
+        yield postgres.dsn
 
 
 def with_connection(home: Path | None, work: Callable[[Connection], Awaitable[T]]) -> T:

@@ -18,13 +18,25 @@ import click
 
 from picloud.cli.entry import Entrypoints
 from picloud.errors import NodeRefused, PicloudError, SendStopped
+from picloud.signals import ending_as_ctrl_c
 
 EXIT_FAILED = 1
-EXIT_INTERRUPTED = 130
 
 
 def run_command_line(root: click.Group, args: Sequence[str], entry: Entrypoints) -> int:
-    """Run a command; show whatever goes wrong; return the exit code."""
+    """Run a command; show whatever goes wrong; return the exit code: 128 + n where signal n ended it."""
+    with ending_as_ctrl_c() as ended:
+        try:
+            return _run(root, args, entry)
+        except (KeyboardInterrupt, click.Abort):
+            return ended.exit_code
+        except BaseExceptionGroup as group:
+            if group.subgroup(KeyboardInterrupt) is None:
+                raise
+            return ended.exit_code
+
+
+def _run(root: click.Group, args: Sequence[str], entry: Entrypoints) -> int:
     as_json = "--json" in args
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -34,8 +46,8 @@ def run_command_line(root: click.Group, args: Sequence[str], entry: Entrypoints)
         code = root.main(list(args), prog_name="picloud", standalone_mode=False, obj=entry)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, click.Abort):
-        return EXIT_INTERRUPTED
+    except click.Abort:
+        raise
     except BrokenPipeError:
         _close_stdout()
         return EXIT_FAILED

@@ -39,6 +39,7 @@ from picloud.db.postmaster import (
 from picloud.db.server_user import can_reach, choose_server_user
 from picloud.db.sharing import Sharing
 from picloud.errors import EmbeddedPostgresError
+from picloud.signals import held_back
 
 DEFAULT_SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",  # the socket in a private folder is the only way in
@@ -110,7 +111,13 @@ class EmbeddedPostgres:
         self._sharing = Sharing(self.home)
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            # a signal that waited for the start, or a server that does not get ready
+            with contextlib.suppress(EmbeddedPostgresError):
+                self.stop()
+            raise
         return self
 
     def __exit__(
@@ -143,7 +150,7 @@ class EmbeddedPostgres:
 
         Also revives a server that died. With `keep` the server outlives this process and every later user.
         """
-        with self._exclusive(), self._sharing.using():
+        with held_back(), self._exclusive(), self._sharing.using():
             postmaster = self._find_server()
             if postmaster is None:
                 postmaster = self._start_server()
@@ -156,7 +163,7 @@ class EmbeddedPostgres:
 
         `force` stops it even when it was started to stay.
         """
-        with self._exclusive():
+        with held_back(), self._exclusive():
             alone = self._sharing.end_use()
             if not alone or (self._is_kept() and not force):
                 return False
@@ -167,7 +174,7 @@ class EmbeddedPostgres:
         """Stop the server, also one started to stay; False when other processes use it and `force` is not given."""
         if not self.data.exists():
             return True
-        with self._exclusive():
+        with held_back(), self._exclusive():
             alone = self._sharing.end_use()
             if not alone and not force:
                 return False
