@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from picloud.durations import parse_duration
@@ -89,7 +89,11 @@ def _check_time(value: object) -> datetime:
         raise InvalidInput(
             "queue: deliver_after needs a time zone: datetime.now(timezone.utc), or ISO text ending in 'Z'"
         )
-    return when
+    try:
+        # what the database is given is a date that there is: not one near the ends, nor made of the bytes of pickle
+        return when.astimezone(UTC)
+    except (OverflowError, ValueError):
+        raise InvalidInput("queue: deliver_after is out of range") from None
 
 
 def _check_key(name: str, key: object) -> str:

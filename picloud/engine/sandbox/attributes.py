@@ -23,6 +23,7 @@ from picloud.engine.sandbox.class_model import EXCEPTION_ATTRIBUTES, ScriptClass
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.facade import Facade
 from picloud.engine.sandbox.operators import writable
+from picloud.engine.sandbox.searching import searching
 from picloud.engine.sandbox.templates import format_mapping, format_text
 from picloud.engine.sandbox.text import decode, encode, error_arguments, format_date, parse_date
 
@@ -80,10 +81,10 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     float: direct("is_integer hex as_integer_ratio"),
     list: {
         **direct("append pop clear reverse insert"),
-        **{name: containers.searching(getattr(list, name)) for name in ("index", "count", "remove")},
+        **{name: searching(list, name) for name in ("index", "count", "remove")},
         "copy": containers.growing(list.copy), "extend": containers.extend, "sort": sort_list,
     },
-    tuple: {name: containers.searching(getattr(tuple, name)) for name in ("index", "count")},
+    tuple: {name: searching(tuple, name) for name in ("index", "count")},
     dict: _DICT,
     set: {
         **direct("clear pop"), **_SET_READS,
@@ -97,7 +98,7 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     frozenset: {**direct("copy"), **_SET_READS},
     Deque: {
         **direct("append appendleft pop popleft clear rotate maxlen reverse insert"),
-        **{name: containers.searching(getattr(Deque, name)) for name in ("index", "count", "remove")},
+        **{name: searching(Deque, name) for name in ("index", "count", "remove")},
         "copy": containers.growing(Deque.copy), "extend": containers.extend, "extendleft": containers.extend_left,
     },
     DefaultDict: {**_DICT, **direct("default_factory"), "copy": containers.growing(DefaultDict.copy)},

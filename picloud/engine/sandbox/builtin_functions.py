@@ -13,6 +13,7 @@ from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import add
 from picloud.engine.sandbox.sizes import (
     ATOMS,
+    LONG_INT_BITS,
     MAPPINGS,
     SEQUENCES,
     SIZED,
@@ -20,7 +21,10 @@ from picloud.engine.sandbox.sizes import (
     Extent,
     bounded,
     comparable,
+    expect_items,
     expect_text,
+    has_decimals_and_long_integers,
+    has_long_integers,
     hashable,
     is_iterable,
     sized_result,
@@ -41,11 +45,18 @@ _MAX_KEY_NODES = 10 * MAX_WALK_NODES
 
 
 def to_list(items: Iterable[Any] = ()) -> list[Any]:
-    return sized_result(list(bounded(items)))  # type: ignore[no-any-return]
+    return sized_result(list(_few(items)))  # type: ignore[no-any-return]
+
+
+def _few(items: Iterable[Any]) -> Iterable[Any]:
+    """Return what becomes a sequence: of a text, every character is an item, and takes its room."""
+    if type(items) in TEXTS:
+        expect_items(len(items))  # type: ignore[arg-type]
+    return bounded(items)
 
 
 def to_tuple(items: Iterable[Any] = ()) -> tuple[Any, ...]:
-    return sized_result(tuple(bounded(items)))  # type: ignore[no-any-return]
+    return sized_result(tuple(_few(items)))  # type: ignore[no-any-return]
 
 
 def to_frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
@@ -139,7 +150,39 @@ def total(items: Iterable[Any], /, start: Any = 0) -> Any:
 def key_function(key: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Guard a sort key: what it returns is compared by C code many times, and later."""
     extent = Extent(limit=_MAX_KEY_NODES)
-    return lambda item: snapshot(key(item), extent)
+    return lambda item: _ordered(key(item), extent)
+
+
+class _Ordered:
+    """A key whose comparison runs code of the script, or takes long: each time with a copy, and stoppable.
+
+    What a method of the script is handed it may keep, and make deep before it is compared again.
+    """
+
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def __lt__(self, other: Any) -> Any:
+        current_meter().check()
+        return comparable(self.held) < (other.held if type(other) is _Ordered else other)
+
+    def __gt__(self, other: Any) -> Any:
+        current_meter().check()
+        return comparable(self.held) > (other.held if type(other) is _Ordered else other)
+
+
+def _ordered(value: Any, extent: Extent | None = None) -> Any:
+    """Guard what C code compares many times."""
+    extent = extent or Extent()
+    extent.scripted, before = False, extent.text
+    kept = snapshot(value, extent)
+    if type(value) in ATOMS:
+        return _Ordered(kept) if type(value) is int and value.bit_length() > LONG_INT_BITS else kept
+    needs_care = kept is not value or extent.scripted
+    needs_care = needs_care or (extent.text - before >= LONG_INT_BITS >> 3 and has_long_integers(kept))
+    return _Ordered(kept) if needs_care else kept
 
 
 def _itself(item: Any) -> Any:
@@ -150,21 +193,24 @@ def _extreme(choose: Callable[..., Any], arguments: tuple[Any, ...], key: Any, d
     if len(arguments) == 1:
         source = bounded(arguments[0])
         arguments = (source,)
-        plain = type(source) in SIZED and not _holds_script_objects(source)
+        plain = type(source) in SIZED and not _compares_slowly(source)
     else:
-        plain = ATOMS.issuperset(map(type, arguments))
+        plain = ATOMS.issuperset(map(type, arguments)) and not _compares_slowly(arguments)
     if key is not None:
         key = key_function(key)
     elif not plain:
-        key = comparable
+        key = _ordered
     return choose(*arguments, key=key, **default)
 
 
-def _holds_script_objects(items: Any) -> bool:
-    """Tell whether a script's methods may run when C code compares the items. Raises: LimitError for too much."""
+def _compares_slowly(items: Any) -> bool:
+    """Tell whether a script's methods may run when C code compares the items, or Decimals meet long integers.
+
+    Raises: LimitError for too much.
+    """
     extent = Extent()
     extent.add(items)
-    return extent.scripted
+    return extent.scripted or (extent.text >= LONG_INT_BITS >> 3 and has_decimals_and_long_integers(items))
 
 
 def minimum(*arguments: Any, key: Any = None, **default: Any) -> Any:
@@ -176,13 +222,13 @@ def maximum(*arguments: Any, key: Any = None, **default: Any) -> Any:
 
 
 def sort_list(items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
-    if key is None and _holds_script_objects(items):
+    if key is None and _compares_slowly(items):
         key = _itself
     items.sort(key=None if key is None else key_function(key), reverse=reverse)
 
 
 def sorted_list(items: Iterable[Any], /, *, key: Any = None, reverse: bool = False) -> list[Any]:
-    made = list(bounded(items))
+    made = list(_few(items))
     sort_list(made, key=key, reverse=reverse)
     return made
 

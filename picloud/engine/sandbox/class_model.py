@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 ALLOWED_METHODS = frozenset(
     "__init__ __repr__ __str__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __contains__ __len__ __iter__ __next__"
@@ -40,9 +41,23 @@ SCRIPT_MODULE = "script"
 """The `__module__` of what a script defines."""
 
 
+SHOWN: Final[dict[str, Callable[[Any], str]]] = {}
+"""How C code shows objects of classes that do not say it, by kind: `object`, `__repr__` and `__str__` of exceptions.
+
+The host's own would tell addresses, and all that is in an exception, without an end. Filled by text.
+"""
+
+
 def _unbound(value: Any) -> Any:
     """Keep a function of ours from becoming a method: it stands for a type or a function in C (`convert = int`)."""
     return staticmethod(value) if type(value) is FunctionType and value.__module__ != SCRIPT_MODULE else value
+
+
+def _show(kind: type, name: str, show: Callable[[Any], str]) -> None:
+    """Define a method where the one that applies is the host's."""
+    owner = next(base for base in kind.__mro__ if name in base.__dict__)
+    if type(owner) is not ScriptClass:
+        type.__setattr__(kind, name, show)
 
 
 class ScriptClass(type):
@@ -61,7 +76,13 @@ class ScriptClass(type):
                     raise TypeError(f"class {name}: {key} is not available")
                 continue
             kept[key] = _unbound(value)
-        return super().__new__(mcls, name, bases, kept)
+        made = super().__new__(mcls, name, bases, kept)
+        if not issubclass(made, BaseException):
+            _show(made, "__repr__", SHOWN["object"])
+        else:
+            _show(made, "__repr__", SHOWN["__repr__"])
+            _show(made, "__str__", SHOWN["__str__"])
+        return made
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, _unbound(value))

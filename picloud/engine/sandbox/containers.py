@@ -160,6 +160,8 @@ class BigRange:
         return hash(self._numbers)
 
 
+_LONG = 1 << 64
+
 LAZY_TYPES = frozenset([Lazy, Pairs, Numbered, Mapped, Generated])
 ITERATOR_TYPES = LAZY_TYPES | {Returning}
 
@@ -187,6 +189,7 @@ def nesting_above(iterator: object) -> int:
 
 
 def small_range(numbers: range) -> range | BigRange:
-    """Return the range itself while C code may run over it without a check."""
+    """Return the range itself while C code may run over it without a check: few numbers, and none of them long."""
     short = numbers.stop - numbers.start <= MAX_ITEMS and numbers.start - numbers.stop <= MAX_ITEMS
+    short = short and -_LONG < numbers.start < _LONG and -_LONG < numbers.stop < _LONG
     return numbers if short else BigRange(numbers)

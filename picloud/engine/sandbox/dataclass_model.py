@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any, ClassVar, Final
 
-from picloud.engine.sandbox.class_model import ScriptClass
+from picloud.engine.sandbox.class_model import SHOWN, ScriptClass
 from picloud.engine.sandbox.containers import Counter, DefaultDict
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.modules.copying import deep_copy
@@ -15,6 +15,7 @@ from picloud.engine.sandbox.text import to_repr
 
 _MISSING: Final = object()
 _OPTIONS: Final = frozenset(["init", "repr", "eq", "order", "frozen", "slots", "kw_only"])
+_SHOWN: Final = SHOWN["object"]
 _COMPARISONS: Final = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
@@ -114,7 +115,7 @@ def _add_methods(kind: Any, shape: Shape, options: Mapping[str, Any]) -> None:
                 raise TypeError(f"Cannot overwrite {where}. Consider using functools.total_ordering")
     for name, method in methods.items():
         # Python replaces an __init__ that the class defines, and keeps what else it defines
-        if name not in kind.__dict__ or name == "__init__":
+        if kind.__dict__.get(name, _SHOWN) is _SHOWN or name == "__init__":
             method.__name__ = name
             method.__qualname__ = f"{kind.__qualname__}.{name}"
             type.__setattr__(kind, name, method)

@@ -16,7 +16,7 @@ from picloud.engine.sandbox.limits import MAX_WALK_NESTING
 from picloud.engine.sandbox.meter import Meter
 from picloud.engine.sandbox.named_tuples import named_values
 from picloud.engine.sandbox.records import Record
-from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, walk
+from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, Extent, expect_short_digits
 from picloud.engine.sandbox.stops import ExportError, LimitError
 
 MAX_PATH = 500
@@ -35,7 +35,9 @@ def export_value(value: Any, *, path: str = "result", meter: Meter) -> Any:
     """
     if type(value) in _QUICK:
         return value
-    walk(value)
+    extent = Extent()
+    extent.add(value)
+    expect_short_digits(value, extent)
     exported = _export(value, path, 0)
     _check_size(exported, path, meter.limits.result_bytes)
     return exported

@@ -15,6 +15,9 @@ MAX_SOURCE_NESTING: Final = 60
 MAX_COMPILED_NODES: Final = 5 * MAX_SOURCE_NODES
 MAX_BRACKET_NESTING: Final = 120
 
+MAX_NAME: Final = 255
+"""Characters of a name: of a function or a class, it is part of many texts."""
+
 # One value.
 MAX_TEXT: Final = 4 * MIB
 """Characters (str) or bytes (bytes) of one text."""

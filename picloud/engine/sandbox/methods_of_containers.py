@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from picloud.engine.sandbox.builtin_functions import total
+from picloud.engine.sandbox.builtin_functions import sorted_list, total
 from picloud.engine.sandbox.containers import Counter
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.limits import MAX_ITEMS
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.operators import expect_counts, searched
+from picloud.engine.sandbox.operators import expect_counts
 from picloud.engine.sandbox.sizes import (
+    ATOMS,
     MAPPINGS,
     SETS,
     bounded,
@@ -31,15 +32,6 @@ def keyed(method: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(container: Any, key: Any, *more: Any) -> Any:
         return method(container, hashable(key) if type(key) is tuple else key, *more)
-
-    return call
-
-
-def searching(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Guard a method that compares its first argument with every item."""
-
-    def call(container: Any, item: Any, *more: Any) -> Any:
-        return method(container, searched(item, container), *more)
 
     return call
 
@@ -99,7 +91,10 @@ subtract_counter = _counting("subtract")
 
 def most_common(container: Any, n: Any = None) -> Any:
     walk(container)
-    return sized_result(container.most_common(min(n, MAX_ITEMS) if type(n) is int else n))
+    if ATOMS.issuperset(map(type, container.values())):
+        return sized_result(container.most_common(min(n, MAX_ITEMS) if type(n) is int else n))
+    pairs = sorted_list(container.items(), key=lambda pair: pair[1], reverse=True)
+    return pairs if n is None else pairs[: max(0, n)]
 
 
 def counter_total(container: Any) -> Any:

@@ -12,9 +12,11 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.class_model import SCRIPT_MODULE, ScriptClass
 from picloud.engine.sandbox.dataclass_model import Field, Shape, hasher, initializer, representer
+from picloud.engine.sandbox.limits import MAX_NAME
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import contains
 from picloud.engine.sandbox.sizes import bounded, comparable
+from picloud.engine.sandbox.stops import LimitError
 
 MAX_FIELDS: Final = 200
 _COMPARISONS: Final = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
@@ -22,12 +24,14 @@ _COMPARISONS: Final = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__
 
 def named_tuple(typename: Any, field_names: Any, *, defaults: Any = ()) -> Any:
     """collections.namedtuple."""
-    if type(field_names) is str:
+    if type(field_names) is str and len(field_names) <= MAX_FIELDS * MAX_NAME:
         field_names = field_names.replace(",", " ").split()
     names = tuple(bounded(field_names, MAX_FIELDS))
     for name in (typename, *names):
         if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name) or name[0] == "_":
             raise ValueError("the name and the field names must be identifiers, without a '_' in front")
+        if len(name) > MAX_NAME:
+            raise LimitError(f"a name of a named tuple is longer than {MAX_NAME} characters")
     if len(names) > MAX_FIELDS or len(set(names)) != len(names):
         raise ValueError(f"the field names must differ, and be at most {MAX_FIELDS}")
     values = tuple(bounded(defaults or (), MAX_FIELDS))

@@ -16,9 +16,9 @@ from picloud.engine.sandbox.limits import (
     MAX_DECIMAL_EXPONENT,
     MAX_INT_BITS,
     MAX_POW_MOD_BITS,
-    MAX_WALK_TEXT,
 )
 from picloud.engine.sandbox.percent_formats import percent
+from picloud.engine.sandbox.searching import is_in
 from picloud.engine.sandbox.sizes import (
     ATOMS,
     HASHED,
@@ -264,12 +264,15 @@ def expect_counts(counter: Any) -> Any:
 
 # Membership, keys and slices.
 
+_SEARCHED: Final = (SEQUENCES - SETS) | {type({}.values()), range}
+"""Types that are searched from the start to the end."""
+
 
 def contains(item: Any, container: Any) -> bool:
     """`item in container`."""
     kind = type(container)
-    if kind in SEQUENCES:
-        return searched(item, container) in container
+    if kind in _SEARCHED:
+        return is_in(item, container)
     if kind in SIZED or kind is BigRange or _defines_contains(kind):
         return comparable(item) in container
     if is_iterable(container) or hasattr(kind, "__contains__"):  # else the interpreter says what it needs
@@ -282,16 +285,6 @@ def contains(item: Any, container: Any) -> bool:
 
 def _defines_contains(kind: type) -> bool:
     return type(kind) is ScriptClass and script_defines(kind, "__contains__")
-
-
-def searched(item: Any, container: Any) -> Any:
-    """Guard what is compared with every item of a sequence: long texts and numbers may all be equal but for the end."""
-    kind = type(item)
-    if kind in ATOMS:
-        size = len(item) if kind in TEXTS else item.bit_length() >> 3 if kind is int else 0
-        if size > 1000 and size * len(container) > 4 * MAX_WALK_TEXT:
-            raise LimitError("the search is too expensive: a long text or number in a long sequence")
-    return comparable(item)
 
 
 def take_slice(value: Any, start: Any, stop: Any, step: Any) -> Any:

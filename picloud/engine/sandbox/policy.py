@@ -16,6 +16,7 @@ from picloud.engine.sandbox.call_shortcuts import CallShortcuts
 from picloud.engine.sandbox.class_model import ALLOWED_METHODS
 from picloud.engine.sandbox.expressions import SIGNS, Expressions
 from picloud.engine.sandbox.kinds import STR
+from picloud.engine.sandbox.limits import MAX_NAME
 from picloud.engine.sandbox.scopes import Scopes
 from picloud.engine.sandbox.shortcuts import needs_no_guard
 from picloud.engine.sandbox.syntax_tree import (
@@ -26,6 +27,8 @@ from picloud.engine.sandbox.syntax_tree import (
     copied,
     is_simple,
     load,
+    own_nodes,
+    own_yields,
     placed,
     store,
 )
@@ -86,6 +89,8 @@ class Policy(Expressions):
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = False) -> None:
         if name is None or name == "_":
             return
+        if len(name) > MAX_NAME:
+            self.error(node, f"the name '{name[:60]}…' is longer than {MAX_NAME} characters")
         if name.startswith("_"):
             if not (allow_magic_methods and name in ALLOWED_METHODS and self._in_class[-1]):
                 self.error(node, f"the name '{name}' is not available: names that start with '_' are reserved")
@@ -215,7 +220,7 @@ class Policy(Expressions):
         node.returns = None
         if getattr(node, "type_params", None):
             self.error(node, "type parameters are not available")
-        yields = self._has_yields() and _own_yields(node)
+        yields = self._has_yields() and own_yields(node)
         node.decorator_list = [self.visit(decorator) for decorator in node.decorator_list]
         node.args = self.visit(node.args)
         self._in_class.append(False)
@@ -223,7 +228,7 @@ class Policy(Expressions):
             node.body = [self.visit(statement) for statement in node.body]
         self._in_class.pop()
         if yields:
-            returns = any(isinstance(n, ast.Return) and n.value is not None for n in _own_nodes(node.body))
+            returns = any(isinstance(n, ast.Return) and n.value is not None for n in own_nodes(node.body))
             node.decorator_list.append(placed(load("_returning_" if returns else "_generator_"), node))
         return node
 
@@ -307,15 +312,21 @@ class Policy(Expressions):
             self.error(node, f"'{name}' cannot be given another value")
         return self.node_contents_visit(node)
 
-    visit_MatchStar = visit_MatchMapping = visit_MatchAs
+    visit_MatchStar = visit_MatchAs
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
+        for key in node.keys:
+            self._check_constant(key, "keys")
+        return self.visit_MatchAs(node)  # type: ignore[no-any-return]
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        value = node.value
-        if isinstance(value, ast.UnaryOp):
-            value = value.operand
-        if not isinstance(value, ast.Constant):
-            self.error(node, "only constants are available as values in a pattern")
+        self._check_constant(node.value, "values")
         return node
+
+    def _check_constant(self, value: ast.expr, what: str) -> None:
+        constant = value.operand if isinstance(value, ast.UnaryOp) else value
+        if not isinstance(constant, ast.Constant):
+            self.error(value, f"only constants are available as {what} in a pattern")
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
         kind = node.cls
@@ -365,20 +376,6 @@ def _part_change(part: str, of: ast.expr, key: ast.expr, sign: str, value: ast.e
 def _is_class_variable(annotation: ast.expr) -> bool:
     """Tell `ClassVar` and `ClassVar[…]`, which make no field of a dataclass."""
     return any(isinstance(node, ast.Name) and node.id == "ClassVar" for node in ast.walk(annotation))
-
-
-def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """All nodes of a function's body, not those of functions and classes in it."""
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            stack.extend(children(node))
-
-
-def _own_yields(node: ast.FunctionDef) -> bool:
-    return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _own_nodes(node.body))
 
 
 def _jumps_out(body: list[ast.stmt]) -> Iterator[ast.stmt]:

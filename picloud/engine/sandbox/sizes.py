@@ -50,6 +50,13 @@ _FEW: Final = 32
 _QUICKLY_COUNTED: Final = TEXTS | {int, float, bool, type(None)}
 _DECIMAL_BYTES: Final = decimal.Decimal().__sizeof__()
 
+_ZONED: Final = frozenset([datetime.datetime, datetime.time, datetime.timezone])
+"""Types that show the name of a time zone, which may be long."""
+
+LONG_INT_BITS: Final = 256
+
+MAX_DIGIT_BYTES: Final = 2 * 1024 * 1024
+
 ITEM_BYTES: Final = 16
 ENTRY_BYTES: Final = 100
 
@@ -184,7 +191,11 @@ def _text_in(atom: Any) -> int:
         return atom.bit_length() >> 3  # type: ignore[no-any-return]
     if kind in TEXTS:
         return len(atom)
-    return atom.__sizeof__() - _DECIMAL_BYTES if kind is decimal.Decimal else 0
+    if kind is decimal.Decimal:
+        return atom.__sizeof__() - _DECIMAL_BYTES  # type: ignore[no-any-return]
+    if kind in _ZONED and type(zone := getattr(atom, "tzinfo", atom)) is datetime.timezone:
+        return len(zone.tzname(None))
+    return 0
 
 
 def _text_of_one_type(values: Collection[Any]) -> int | None:
@@ -195,6 +206,47 @@ def _text_of_one_type(values: Collection[Any]) -> int | None:
     if int in kinds:
         return sum(map(int.bit_length, values)) >> 3
     return 0 if kinds.isdisjoint(TEXTS) else sum(map(len, values))
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """Yield a value that was walked, and all that it holds."""
+    level = [value]
+    while level:
+        yield from level
+        below: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind not in ATOMS:
+                below += _children(item, kind) or ()
+        level = below
+
+
+def has_long_integers(value: Any) -> bool:
+    """Tell whether there are integers in a value that take long to be compared with a Decimal, which converts them."""
+    return any(type(item) is int and item.bit_length() > LONG_INT_BITS for item in parts(value))
+
+
+def has_decimals_and_long_integers(value: Any) -> bool:
+    """Tell whether Decimals may be compared with long integers when parts of a value are compared."""
+    kinds: set[type] = set()
+    level = [value]
+    while level:
+        below: list[Any] = []
+        for item in level:
+            found = set(map(type, _children(item, type(item)) or ()))
+            kinds |= found
+            if not ATOMS.issuperset(found):
+                below += [child for child in _children(item, type(item)) or () if type(child) not in ATOMS]
+        level = below
+    return decimal.Decimal in kinds and int in kinds and has_long_integers(value)
+
+
+def expect_short_digits(value: Any, extent: Extent) -> None:
+    """Refuse to write out many long integers in one go: each takes the square of its length."""
+    if extent.text > MAX_DIGIT_BYTES:
+        size = sum([item.bit_length() >> 3 for item in parts(value) if type(item) is int])
+        if size > MAX_DIGIT_BYTES:
+            raise LimitError(f"the structure holds more than {MAX_DIGIT_BYTES} bytes of integers")
 
 
 def walk(value: Any) -> Any:

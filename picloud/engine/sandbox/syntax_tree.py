@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any, Final, TypeVar
 
 N = TypeVar("N", bound=ast.AST)
@@ -139,3 +140,18 @@ def is_simple(node: ast.expr) -> bool:
 def copied(node: ast.expr) -> ast.expr:
     """Return a copy of a simple node."""
     return load(node.id) if isinstance(node, ast.Name) else constant(node.value)  # type: ignore[attr-defined]
+
+
+def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """All nodes of a function's body, not those of functions and classes in it."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            stack.extend(children(node))
+
+
+def own_yields(node: ast.FunctionDef) -> bool:
+    """Tell whether the function itself is a generator function."""
+    return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in own_nodes(node.body))

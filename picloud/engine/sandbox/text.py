@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from picloud.engine.sandbox.class_model import ScriptClass, script_defines
+from picloud.engine.sandbox.class_model import SHOWN, ScriptClass, script_defines
 from picloud.engine.sandbox.containers import BigRange, Counter, DefaultDict, Deque
 from picloud.engine.sandbox.kind_unions import STAND_INS
 from picloud.engine.sandbox.limits import (
@@ -164,10 +164,27 @@ def _error_text(error: BaseException) -> str:
     """What str(error) gives, without the C code that would visit nested arguments unchecked."""
     arguments = error_arguments(error)
     if ATOMS.issuperset(map(type, arguments)) and _has_plain_fields(error):
-        return sized_result(str(error))  # type: ignore[no-any-return]
+        return sized_result(_host_text(error))  # type: ignore[no-any-return]
     if len(arguments) != 1:
         return to_repr(arguments)
     return to_repr(arguments[0]) if isinstance(error, KeyError) else to_text(arguments[0])
+
+
+def _host_text(error: BaseException) -> Any:
+    """What the C code of an exception says, whatever class of a script it is an instance of."""
+    kinds = [kind for kind in type(error).__mro__ if type(kind) is not ScriptClass]
+    return next(kind.__dict__["__str__"] for kind in kinds if "__str__" in kind.__dict__)(error)
+
+
+def _error_repr(error: BaseException) -> str:
+    current_meter().check()
+    shown = ", ".join([to_repr(argument) for argument in error_arguments(error)])
+    return sized_result(f"{type(error).__name__}({shown})")  # type: ignore[no-any-return]
+
+
+SHOWN.update(
+    {"object": lambda value: f"<{type(value).__name__} object>", "__repr__": _error_repr, "__str__": _error_text}
+)
 
 
 def to_repr(value: Any) -> str:
@@ -190,12 +207,10 @@ def _object_repr(value: Any) -> str:
     if type(kind) is ScriptClass and script_defines(kind, "__repr__"):
         return _text_from(value.__repr__(), "__repr__")
     if isinstance(value, BaseException):
-        current_meter().check()
-        shown = ", ".join([to_repr(argument) for argument in error_arguments(value)])
-        return sized_result(f"{kind.__name__}({shown})")  # type: ignore[no-any-return]
+        return _error_repr(value)
     if kind is range or kind is BigRange:
         numbers = value if kind is range else value._numbers
-        return repr(numbers)
+        return sized_result(repr(numbers))  # type: ignore[no-any-return]
     if type(kind) is type and (represent := getattr(kind, "_sandbox_repr_", None)) is not None:
         return sized_result(represent(value))  # type: ignore[no-any-return]
     name = STAND_INS.get(value) if callable(value) and kind.__hash__ is object.__hash__ else None
@@ -256,8 +271,10 @@ def _mapping_repr(value: Any, kind: type, depth: int) -> str:
 
 
 def _by_count(counter: Counter) -> Iterable[Any]:
+    from picloud.engine.sandbox.methods_of_containers import most_common
+
     try:
-        return counter.most_common()
+        return most_common(counter)  # type: ignore[no-any-return]
     except TypeError:  # counts that cannot be compared
         return counter.items()
 

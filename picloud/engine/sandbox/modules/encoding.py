@@ -15,10 +15,14 @@ from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.named_tuples import named_values
 from picloud.engine.sandbox.sizes import (
+    ATOMS,
+    MAPPINGS,
     TEXTS,
     Extent,
     bounded,
+    expect_short_digits,
     expect_text,
+    parts,
     sized_result,
     snapshot,
 )
@@ -54,6 +58,9 @@ def dump_json(
         default = _named_items
     else:
         value, default = snapshot(value, extent), _guarded(default, extent)
+    expect_short_digits(value, extent)
+    if sort_keys and extent.scripted:
+        _expect_plain_keys(value)
     text = json.dumps(
         value,
         indent=indent,
@@ -65,6 +72,14 @@ def dump_json(
         default=default,
     )
     return sized_result(text)  # type: ignore[no-any-return]
+
+
+def _expect_plain_keys(value: Any) -> None:
+    """Refuse keys that are no JSON before they are sorted: their methods would run, and so may those of values."""
+    for item in parts(value):
+        if type(item) in MAPPINGS and not ATOMS.issuperset(map(type, item)):
+            wrong = next(key for key in item if type(key) not in ATOMS)
+            raise TypeError(f"keys must be str, int, float, bool or None, not {type(wrong).__name__}")
 
 
 def _named_items(value: Any) -> Any:
@@ -231,6 +246,9 @@ _CODECS: Final = {
 }
 
 
+_BYTES, _INT = bytes, int
+
+
 def make_uuid(
     hex: Any = None,  # noqa: A002
     bytes: Any = None,  # noqa: A002
@@ -238,7 +256,10 @@ def make_uuid(
     int: Any = None,  # noqa: A002
     version: Any = None,
 ) -> uuid.UUID:
-    """uuid.UUID."""
+    """uuid.UUID: of plain values, since a UUID is one, and no method of the script may hide in it."""
+    for value, kind in ((hex, str), (bytes, _BYTES), (int, _INT), (version, _INT)):
+        if value is not None and type(value) is not kind:
+            raise TypeError(f"UUID() takes hex (str), bytes, int and version (int), not {type(value).__name__}")
     return uuid.UUID(hex=hex, bytes=bytes, int=int, version=version)
 
 

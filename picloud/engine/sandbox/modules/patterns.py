@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final
 import regex
 
 from picloud.engine.sandbox.iteration import generated
-from picloud.engine.sandbox.limits import MAX_TEXT, MAX_WALK_TEXT
+from picloud.engine.sandbox.limits import MAX_ITEMS, MAX_TEXT, MAX_WALK_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import TEXTS, expect_text, hashable, sized_result, ticking
+from picloud.engine.sandbox.sizes import TEXTS, bounded, expect_text, hashable, sized_result, ticking
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_PATTERN: Final = 1000
@@ -80,11 +80,14 @@ class Pattern:
         return self._run("fullmatch", string, pos, endpos)
 
     def findall(self, string: Any, pos: int = 0, endpos: int = sys.maxsize) -> Any:
-        if not self._may_copy_much(string):
+        if not self._may_copy_much(string) and not (type(string) in TEXTS and len(string) > MAX_ITEMS):
             return sized_result(self._run("findall", string, pos, endpos))
         empty = "" if type(string) is str else b""
-        groups = [match.groups(empty) for match in self._charged(string, pos, endpos)]
-        return groups if self._pattern.groups > 1 else [group for (group,) in groups]
+        matches = bounded(self._charged(string, pos, endpos))
+        if self._pattern.groups == 0:
+            return sized_result([match.group() for match in matches])
+        groups = [match.groups(empty) for match in matches]
+        return sized_result(groups if self._pattern.groups > 1 else [group for (group,) in groups])
 
     def finditer(self, string: Any, pos: int = 0, endpos: int = sys.maxsize) -> Any:
         return generated(self._matches(self._run("finditer", string, pos, endpos)))

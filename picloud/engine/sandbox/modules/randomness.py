@@ -17,6 +17,9 @@ _DISTRIBUTIONS: Final = (
 ).split()
 
 
+MAX_WEIGHT_BITS: Final = 1024
+
+
 class Random:
     """random.Random: what it draws is bounded before it is drawn."""
 
@@ -77,6 +80,10 @@ def _weights(weights: Any) -> list[Any] | None:
     numbers = list(bounded(weights))
     if not {int, float, bool}.issuperset(map(type, numbers)):
         raise TypeError("the weights must be numbers")
+    longest = max([number.bit_length() for number in numbers if type(number) is int], default=0)
+    if longest > MAX_WEIGHT_BITS:
+        raise OverflowError("int too large to convert to float")
+    expect_items(len(numbers) * max(1, longest // 64))  # their sums are made one by one
     return numbers
 
 

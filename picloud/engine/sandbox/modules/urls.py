@@ -47,6 +47,8 @@ def _known(name: Any, check: Callable[[object], str]) -> str | None:
 
 def _short(safe: Any) -> Any:
     """Guard the characters that are not quoted: the library keeps them, for every app."""
+    if type(safe) not in TEXTS:
+        raise TypeError(f"safe must be str or bytes, not {type(safe).__name__}")
     if len(safe) > MAX_SAFE:
         raise LimitError(f"safe is longer than {MAX_SAFE}")
     return safe
