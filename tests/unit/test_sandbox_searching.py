@@ -49,7 +49,7 @@ EXPRESSIONS = (
     "[max([Point(3), Point(1)]).x, min(Point(3), Point(1)).x, sorted([[2, [1]], [1, [9]], [1, [3]]], key=lambda r: r)]",
     "[max([Decimal(1), 10 ** 100, 5]), min(Decimal(1), 10 ** 100, 5), sorted([10 ** 90, Decimal('1e95'), 3])]",
     "sorted([(1, [2]), (1, [1]), (0, [5])], key=lambda pair: (pair[0], pair[1]), reverse=True)",
-    "[attempt(lambda: sorted([[1], 2])), attempt(lambda: sorted([[1], ['']])), attempt(lambda: max([Point(1), 5]))[0]]",
+    "[attempt(lambda: how(pair)) for how in (sorted, max, min) for pair in ([[1], 2], [2, [1]], [[1], ['']], [5, {}])]",
     "[Counter({'a': [2], 'b': [3]}).most_common(), Counter({'a': [2], 'b': [3]}).most_common(1)]",
     "[repr(Counter({'a': [2], 'b': [3]})), repr(Counter({'a': None, 'b': 1})), repr(Counter(x=1, y=2))]",
     "[math.hypot(3, 4), math.hypot(Decimal(3), 4), math.dist([1, Decimal(2)], [4, 6]), math.fsum([0.1, Decimal(2)])]",

@@ -147,13 +147,13 @@ def total(items: Iterable[Any], /, start: Any = 0) -> Any:
 # Comparing.
 
 
-def key_function(key: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def key_function(key: Callable[[Any], Any], kept_as: type[_Kept] | None = None) -> Callable[[Any], Any]:
     """Guard a sort key: what it returns is compared by C code many times, and later."""
     extent = Extent(limit=_MAX_KEY_NODES)
-    return lambda item: _ordered(key(item), extent)
+    return lambda item: _ordered(key(item), extent, kept_as or _ByLess)
 
 
-class _Ordered:
+class _Kept:
     """A key whose comparison runs code of the script, or takes long: each time with a copy, and stoppable.
 
     What a method of the script is handed it may keep, and make deep before it is compared again.
@@ -164,25 +164,45 @@ class _Ordered:
     def __init__(self, held: Any) -> None:
         self.held = held
 
+
+def _bare(value: Any) -> Any:
+    current_meter().check()
+    return value.held if isinstance(value, _Kept) else value
+
+
+class _ByLess(_Kept):
+    """For `a < b`; `b > a` is asked where a is no key of this kind."""
+
+    __slots__ = ()
+
     def __lt__(self, other: Any) -> Any:
-        current_meter().check()
-        return comparable(self.held) < (other.held if type(other) is _Ordered else other)
+        return comparable(self.held) < _bare(other)
 
     def __gt__(self, other: Any) -> Any:
-        current_meter().check()
-        return comparable(self.held) > (other.held if type(other) is _Ordered else other)
+        return comparable(_bare(other)) < self.held
 
 
-def _ordered(value: Any, extent: Extent | None = None) -> Any:
+class _ByMore(_Kept):
+    """For `a > b`; `b < a` is asked where a is no key of this kind."""
+
+    __slots__ = ()
+
+    def __gt__(self, other: Any) -> Any:
+        return comparable(self.held) > _bare(other)
+
+    def __lt__(self, other: Any) -> Any:
+        return comparable(_bare(other)) > self.held
+
+
+def _ordered(value: Any, extent: Extent, kept_as: type[_Kept]) -> Any:
     """Guard what C code compares many times."""
-    extent = extent or Extent()
     extent.scripted, before = False, extent.text
     kept = snapshot(value, extent)
     if type(value) in ATOMS:
-        return _Ordered(kept) if type(value) is int and value.bit_length() > LONG_INT_BITS else kept
+        return kept_as(kept) if type(value) is int and value.bit_length() > LONG_INT_BITS else kept
     needs_care = kept is not value or extent.scripted
     needs_care = needs_care or (extent.text - before >= LONG_INT_BITS >> 3 and has_long_integers(kept))
-    return _Ordered(kept) if needs_care else kept
+    return kept_as(kept) if needs_care else kept
 
 
 def _itself(item: Any) -> Any:
@@ -196,10 +216,14 @@ def _extreme(choose: Callable[..., Any], arguments: tuple[Any, ...], key: Any, d
         plain = type(source) in SIZED and not _compares_slowly(source)
     else:
         plain = ATOMS.issuperset(map(type, arguments)) and not _compares_slowly(arguments)
+    kept_as = _ByMore if choose is max else _ByLess
     if key is not None:
-        key = key_function(key)
+        key = key_function(key, kept_as)
     elif not plain:
-        key = _ordered
+
+        def key(item: Any) -> Any:
+            return _ordered(item, Extent(), kept_as)
+
     return choose(*arguments, key=key, **default)
 
 

@@ -52,13 +52,14 @@ def dump_json(
     extent = Extent()
     if default is None:
         extent.add(value)
+        expect_short_digits(value, extent)
         bare = indent is None and separators is None and ensure_ascii is allow_nan is True
         if bare and sort_keys is skipkeys is False:
             return sized_result(_ENCODER.encode(value))  # type: ignore[no-any-return]
         default = _named_items
     else:
         value, default = snapshot(value, extent), _guarded(default, extent)
-    expect_short_digits(value, extent)
+        expect_short_digits(value, extent)
     if sort_keys and extent.scripted:
         _expect_plain_keys(value)
     text = json.dumps(
