@@ -160,18 +160,17 @@ def _leave_uncommitted(outcome: Outcome) -> Outcome:
 def pick_route(matches: Sequence[Match[StoredRoute]], method: str) -> Target:
     """Return the most exact route that takes the method; HEAD falls back to GET.
 
-    Raises: MethodNotAllowed with the methods that some route of the path takes.
+    Raises: MethodNotAllowed with the methods that the path takes.
     """
     for match in matches:
         for name in (method, "GET") if method == "HEAD" else (method,):
             if name in match.routes:
                 route, pattern = match.routes[name]
                 return Target(route, match.params(pattern))
-    allowed = {name for match in matches for name in match.routes}
-    raise MethodNotAllowed(f"this path does not take {method[:20]}", sorted(allowed))
+    raise MethodNotAllowed(f"this path does not take {method[:20]}", list_methods(matches))
 
 
-def list_methods(matches: Sequence[Match[StoredRoute]]) -> set[str]:
-    """Return the methods that the routes of a path take."""
+def list_methods(matches: Sequence[Match[StoredRoute]]) -> list[str]:
+    """Return the methods that a path takes: those of its routes, HEAD where GET is, and OPTIONS, which we answer."""
     methods = {method for match in matches for method in match.routes}
-    return methods | {"HEAD"} if "GET" in methods else methods
+    return sorted(methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set()))

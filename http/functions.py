@@ -151,4 +151,4 @@ def _answer_options(call: RouteCall, matches: Sequence[Match[StoredRoute]]) -> R
         cors = pick_route(matches, method).route.rules.cors
         if cors is not None:
             return answer_preflight(call, method, cors)
-    return Reply(HTTPStatus.NO_CONTENT, [("allow", ", ".join(sorted({*list_methods(matches), "OPTIONS"})))])
+    return Reply(HTTPStatus.NO_CONTENT, [("allow", ", ".join(list_methods(matches)))])

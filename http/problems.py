@@ -15,6 +15,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from picloud import errors
 from picloud.engine import Outcome
 from picloud.errors import InvalidFields, InvalidInput, PicloudError, ScriptInvalid, ScriptsInvalid
+from picloud.types import ExecutionStatus
 
 STATUSES: dict[type[PicloudError], HTTPStatus] = {
     errors.InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -50,6 +51,14 @@ HTTP_CODES = {
     ),
 }
 """Code and text for what the HTTP layer itself refuses."""
+
+_FAILED = (HTTPStatus.INTERNAL_SERVER_ERROR, "handler_failed", "the handler failed")
+_FAILURES: Mapping[ExecutionStatus, tuple[HTTPStatus, str, str]] = {
+    "timeout": (HTTPStatus.GATEWAY_TIMEOUT, "handler_timeout", "the handler ran out of time"),
+    # no 503: who had it stopped does not want it sent again at once
+    "cancelled": (HTTPStatus.INTERNAL_SERVER_ERROR, "execution_cancelled", "the execution was cancelled"),
+}
+"""How a handler is answered for that did not end well, by its execution's status."""
 
 MAX_FAULTS = 100
 """Faults that one problem document lists; its `detail` counts them all."""
@@ -127,11 +136,7 @@ def explain_failure(outcome: Outcome, instance: str) -> Refusal:
     if outcome.cancelled:
         text = "the server is shutting down"
         return refuse(HTTPStatus.SERVICE_UNAVAILABLE, "shutting_down", text, instance, Retry_After=RETRY_AFTER)
-    error = outcome.error
-    timed_out = error is not None and error.type == "BudgetExceeded" and error.message.startswith("ran past")
-    status = HTTPStatus.GATEWAY_TIMEOUT if timed_out else HTTPStatus.INTERNAL_SERVER_ERROR
-    code = "handler_timeout" if timed_out else "handler_failed"
-    text = "the handler ran out of time" if timed_out else "the handler failed"
+    status, code, text = _FAILURES.get(outcome.status, _FAILED)
     execution = str(outcome.execution_id)
     return refuse(status, code, f"{text} (execution {execution})", instance, X_Execution_Id=execution)
 

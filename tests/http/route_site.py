@@ -108,7 +108,14 @@ async def open_route_site(
             on_outbox=ignore,
             on_outcomes=outcomes.extend,
         )
-        whole = replace(node, compile_script=engine.compile, find_routes=serving.find_routes, serve=serving.serve)
+        whole = replace(
+            node,
+            compile_script=engine.compile,
+            find_routes=serving.find_routes,
+            serve=serving.serve,
+            running=engine.running,
+            cancel=engine.cancel,
+        )
         sock = bind("127.0.0.1", 0)
         server = Server(create_app(whole), [sock], header_timeout=1.0)
         async with trio.open_nursery() as nursery:

@@ -101,7 +101,12 @@ async def test_methods(site: RouteSite) -> None:
     head = await site.call("HEAD", "/orders/1")
     assert (head.status_code, head.content, int(head.headers["content-length"]) > 100) == (200, b"", True)
     wrong = await site.call("DELETE", "/orders/1")
-    assert (wrong.status_code, wrong.headers["allow"], wrong.json()["code"]) == (405, "GET, POST", "method_not_allowed")
+    assert (wrong.status_code, wrong.headers["allow"], wrong.json()["code"]) == (
+        405,
+        "GET, HEAD, OPTIONS, POST",
+        "method_not_allowed",
+    )
+    assert (await site.call("HEAD", "/slow")).headers["allow"] == "OPTIONS, POST"
     asked = await site.call("OPTIONS", "/orders/1")
     assert (asked.status_code, asked.headers["allow"], asked.content) == (204, "GET, HEAD, OPTIONS, POST", b"")
     assert (await site.call("OPTIONS", "/none")).status_code == 404
@@ -254,6 +259,29 @@ async def test_a_full_gate_is_told_and_when_to_come_back(site: RouteSite) -> Non
     (refused,) = [answer for answer in answers if answer.status_code == 503]
     assert (refused.json()["code"], refused.headers["retry-after"]) == ("gate_full", "2")
     assert await site.count_messages("effects") == 6
+
+
+async def test_a_client_hears_that_its_execution_was_cancelled_and_nothing_of_it_is_left(site: RouteSite) -> None:
+    answers = []
+    executions = "/api/v1/apps/shop/executions"
+
+    async def call() -> None:
+        answers.append(await site.call("POST", "/slow", json={"secs": 60}, headers={"X-Request-Id": "mine"}))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(call)
+        with trio.fail_after(20):
+            while not (running := (await site.api.get(f"{executions}/running")).body["items"]):
+                await trio.sleep(0.01)
+        execution = running[0]["id"]
+        assert (await site.api.post(f"{executions}/{execution}/cancel")).status == 202
+    (answer,) = answers
+    assert (answer.status_code, answer.json()["code"]) == (500, "execution_cancelled")
+    assert (answer.headers["x-execution-id"], answer.headers["x-request-id"]) == (execution, "mine")
+    assert execution in answer.json()["detail"]
+    assert ([outcome.status for outcome in site.outcomes], await site.count_messages("effects")) == (["cancelled"], 0)
+    # the thread is free again
+    assert (await site.call("POST", "/slow", json={"secs": 0})).text == "done"
 
 
 async def test_a_client_that_leaves_takes_all_effects_of_its_call_with_it_or_none(site: RouteSite) -> None:
