@@ -138,6 +138,7 @@ class _Node:
                             database=self.database.described,
                             deployed=deployed,
                             pid=os.getpid(),
+                            smtp=None if self.mail_listener is None else _client_url(self.mail_listener, "smtp"),
                         )
                     )
                 )
@@ -383,8 +384,8 @@ def _serving(parts: Parts) -> Serving:
     )
 
 
-def _client_url(listener: socket.socket) -> str:
+def _client_url(listener: socket.socket, scheme: str = "http") -> str:
     """Return the URL by which a client on this machine reaches the server."""
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

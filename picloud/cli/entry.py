@@ -26,6 +26,8 @@ class NodeInfo:
     """For people; holds no password."""
     deployed: DeploymentDiff | None
     pid: int
+    smtp: str | None = None
+    """Where it receives mails, as a URL; None: nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

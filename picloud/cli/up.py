@@ -72,7 +72,7 @@ def print_welcome(console: Console, info: NodeInfo, manifest: Manifest | None, *
     from picloud.version import __version__
 
     console.print(Text.assemble("\n", ("picloud ", "bold green"), (__version__, "green"), " is running\n"))
-    for label, value, note in _facts(info):
+    for label, value, note in _facts(info, manifest):
         line = Text.assemble("  ", (f"{label:<10}", "dim"), (value, "bold"), (f"  {note}" if note else "", "yellow"))
         # a URL or token broken over two lines cannot be copied
         console.print(line, soft_wrap=True)
@@ -86,12 +86,16 @@ def print_welcome(console: Console, info: NodeInfo, manifest: Manifest | None, *
     console.print(Text("\nCtrl-C stops the node; handlers that run may finish.\n", style="dim"))
 
 
-def _facts(info: NodeInfo) -> Iterator[tuple[str, str, str]]:
+def _facts(info: NodeInfo, manifest: Manifest | None) -> Iterator[tuple[str, str, str]]:
     from picloud.cli.diff import summarise
 
     yield "URL", info.url, ""
     if info.token is not None:
         yield "Token", info.token, "keep it: it is shown only this once"
+    if info.smtp is not None:
+        yield "Mail", info.smtp, ""
+    elif manifest is not None and manifest.email_triggers:
+        yield "Mail", "none", "the app has email triggers: set PICLOUD_SMTP_PORT to receive mails"
     yield "Data", str(info.home), ""
     yield "Database", info.database, ""
     if info.deployed is not None:
@@ -132,6 +136,7 @@ def _as_json(info: NodeInfo) -> dict[str, Any]:
     deployed = None if info.deployed is None else {**asdict(info.deployed), "changed": info.deployed.changed}
     return {
         "url": info.url,
+        "smtp": info.smtp,
         "token": info.token,
         "home": str(info.home),
         "database": info.database,

@@ -67,6 +67,7 @@ def test_a_mail_that_was_accepted_survives_kill_nine_right_after_the_answer(reac
         for number in range(ROUNDS):
             send_and_kill(node, number, with_database=number % (10 if LONG else 2) == 0)
             node.start()
+        assert node.log.read_text().count("  Mail      smtp://127.0.0.1:") == ROUNDS + 1
         stored = find_mails(node)
         assert stored == set(range(ROUNDS)), f"lost: {set(range(ROUNDS)) - stored}"
         wait_until(lambda: len(handled(node)) >= ROUNDS, 60, lambda: sorted(handled(node)))

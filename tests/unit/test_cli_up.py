@@ -44,9 +44,11 @@ def app_dir(tmp_path: Path) -> Path:
     return folder
 
 
-def started(home: Path, *args: str, token: str | None = TOKEN, deployed: DeploymentDiff | None = None) -> Ran:
+def started(
+    home: Path, *args: str, token: str | None = TOKEN, deployed: DeploymentDiff | None = None, smtp: str | None = None
+) -> Ran:
     def run_node(settings: Settings, options: NodeOptions) -> int:
-        options.announce(NodeInfo(URL, token, settings.home, "embedded PostgreSQL 18.6", deployed, 4711))
+        options.announce(NodeInfo(URL, token, settings.home, "embedded PostgreSQL 18.6", deployed, 4711, smtp))
         return 0
 
     return run_cli("up", *args, "--data-dir", str(home), run_node=run_node)
@@ -65,6 +67,17 @@ def test_the_token_is_shown_at_the_first_start_only(tmp_path: Path) -> None:
     assert "Token" not in started(tmp_path, token=None).out
 
 
+def test_where_mails_are_received_is_shown_or_that_nobody_receives_them(tmp_path: Path, app_dir: Path) -> None:
+    home, where = tmp_path / "home", "smtp://127.0.0.1:2525"
+    assert f"  Mail      {where}\n" in started(home, smtp=where).out
+    assert json.loads(started(home, "--json", smtp=where).out)["smtp"] == where
+    assert "Mail" not in started(home, str(app_dir)).out
+    with (app_dir / "picloud.toml").open("a") as manifest:
+        manifest.write('[[triggers.email]]\nname = "orders"\nscript = "triage"\n')
+    assert "  Mail      none  the app has email triggers: set PICLOUD_SMTP_PORT" in started(home, str(app_dir)).out
+    assert f"  Mail      {where}\n" in started(home, str(app_dir), smtp=where).out
+
+
 def test_a_file_that_is_no_terminal_gets_plain_text(tmp_path: Path) -> None:
     assert "\x1b" not in started(tmp_path, deployed=DIFF).out
 
@@ -74,6 +87,7 @@ def test_json_is_one_object(tmp_path: Path, app_dir: Path) -> None:
     deployed = values.pop("deployed")
     assert values == {
         "url": URL,
+        "smtp": None,
         "token": TOKEN,
         "home": str(tmp_path / "home"),
         "database": "embedded PostgreSQL 18.6",
