@@ -9,7 +9,7 @@ from typing import Any, Final
 from picloud.engine.sandbox.builtin_functions import sorted_list, total
 from picloud.engine.sandbox.containers import Counter
 from picloud.engine.sandbox.iteration import generated
-from picloud.engine.sandbox.limits import MAX_ITEMS
+from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_ITEMS
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import expect_counts
 from picloud.engine.sandbox.sizes import (
@@ -46,6 +46,9 @@ def growing(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def extend(container: Any, items: Any) -> None:
+    if type(items) is list and len(items) + len(container) < CHARGE_FROM // 8:
+        container.extend(items)
+        return
     items = bounded(items)
     expect_room(container, items)
     container.extend(items)

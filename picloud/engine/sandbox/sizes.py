@@ -163,13 +163,14 @@ class Extent:
                     kind = type(child)
                     if kind is str:
                         text += len(child)
-                    elif kind is dict:
+                    elif kind is float:
+                        continue
+                    elif kind is int:
+                        text += child.bit_length() >> 3
+                    elif kind not in ATOMS:
                         below.append(child)
-                    elif kind is not float:
-                        if kind not in ATOMS:
-                            below.append(child)
-                        else:
-                            text += _text_in(child)
+                    else:
+                        text += _text_in(child)
             self.nodes, self.text = nodes, text
             self._check()
             if depth > MAX_WALK_NESTING:
