@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 FOUND_HEAD: Final = """\
-import base64, bisect, datetime, heapq, json, math, re
+import base64, bisect, datetime, heapq, json, math, re, statistics, uuid
 from collections import Counter, defaultdict, deque
 from dataclasses import asdict, astuple, dataclass, field
 from decimal import Decimal
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import accumulate, chain, groupby
 from typing import ClassVar
 from urllib.parse import parse_qs, urlencode
@@ -83,6 +83,12 @@ def numbers():
 keyed = [heapq.nsmallest(2, (n for n in (3, 1, 2)), key=lambda n: note(-n)), heapq.nlargest(2, iter('bca'), key=ord)]
 return [keyed, attempt(lambda: heapq.nsmallest(2, numbers(), key={})), attempt(lambda: heapq.nlargest(3, numbers())),
     attempt(lambda: heapq.nlargest(2, numbers(), key=lambda n: note(n * 10))), NOTES]""",
+    "a bool is an integer where one is asked for": """\
+@lru_cache(maxsize=True)
+def double(n):
+    return n * 2
+return [str(uuid.UUID(int=True)), double(2), double(3), 'a\\tb'.expandtabs(True), round(2.55, True), 'a'.ljust(True),
+    statistics.quantiles([1, 2, 3], n=True), [1, 2][True], 'ab'.replace('a', 'b', False), int('1', 10) + True]""",
     "asdict and astuple copy what they do not convert": """\
 @dataclass
 class Holder:

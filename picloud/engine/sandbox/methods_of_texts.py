@@ -102,7 +102,7 @@ def translate(text: str, table: Any) -> Any:
 
 
 def expand_tabs(text: str, tabsize: Any = 8) -> Any:
-    if type(tabsize) is not int:
+    if type(tabsize) not in (int, bool):
         return text.expandtabs(tabsize)  # says what it needs
     if tabsize > 100:
         raise LimitError("tabsize is larger than 100")

@@ -120,7 +120,7 @@ def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
     """functools.lru_cache: what it keeps ends with the execution."""
     if callable(maxsize) and maxsize is not bool:
         return _cached(maxsize, 128, False)
-    if maxsize is not None and type(maxsize) is not int:
+    if maxsize is not None and type(maxsize) not in (int, bool):
         raise TypeError("Expected first argument to be an integer, a callable, or None")
     return lambda function: _cached(function, None if maxsize is None else max(0, maxsize), bool(typed))
 

@@ -258,8 +258,8 @@ def make_uuid(
     version: Any = None,
 ) -> uuid.UUID:
     """uuid.UUID: of plain values, since a UUID is one, and no method of the script may hide in it."""
-    for value, kind in ((hex, str), (bytes, _BYTES), (int, _INT), (version, _INT)):
-        if value is not None and type(value) is not kind:
+    for value, kinds in ((hex, {str}), (bytes, {_BYTES}), (int, {_INT, bool}), (version, {_INT, bool})):
+        if value is not None and type(value) not in kinds:
             raise TypeError(f"UUID() takes hex (str), bytes, int and version (int), not {type(value).__name__}")
     return uuid.UUID(hex=hex, bytes=bytes, int=int, version=version)
 

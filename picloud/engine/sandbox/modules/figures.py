@@ -62,7 +62,7 @@ def _spread(name: str) -> Callable[..., Any]:
 
 def quantiles(data: Any, *, n: int = 4, method: str = "exclusive") -> Any:
     """statistics.quantiles."""
-    if type(n) is not int or n > MAX_QUANTILES:
+    if type(n) not in (int, bool) or n > MAX_QUANTILES:
         raise LimitError(f"n must be a whole number of at most {MAX_QUANTILES}")
     if method not in ("exclusive", "inclusive"):
         raise ValueError("method must be 'exclusive' or 'inclusive'")
