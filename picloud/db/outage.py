@@ -21,7 +21,7 @@ OUTAGE_STATES = frozenset(
     {
         "25P03",  # idle_in_transaction_session_timeout: this node stood still in the middle of a transaction
         "25P04",  # transaction_timeout
-        "57014",  # query_canceled: a statement_timeout of the role, or an administrator; our own cancels do not get here
+        "57014",  # query_canceled: a statement_timeout of the role, or an administrator; never our own
         "25006",  # read_only_sql_transaction: we are still connected to a demoted primary
         "57P01",  # admin_shutdown
         "57P02",  # crash_shutdown
