@@ -57,6 +57,8 @@ ALLOWED: Final = (
         "",
         "Python's texts name some types with their module, some without",
     ),
+    (r"\bPatternError\b", "error", "its name until Python 3.12, which scripts see"),
+    (r"(?<=in class )(\w+) Consider using", r"\1. Consider using", "Python 3.13 lost the full stop"),
     (r" \(or it is not available in scripts\)", "", "advice"),
     (r"bytes are needed: use text.encode\(\)|object supporting the buffer API required", "no bytes", "advice"),
     (r"Strings must be encoded before hashing", "no bytes", "advice"),

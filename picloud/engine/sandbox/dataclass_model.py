@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any, ClassVar, Final
@@ -317,7 +318,8 @@ def replaced(obj: Any, /, **changes: Any) -> Any:
     for name, one in shape.fields.items():
         if not one.init:
             if name in changes:
-                raise ValueError(f"field {name} is declared with init=False, it cannot be specified with replace()")
+                error = TypeError if sys.version_info >= (3, 13) else ValueError
+                raise error(f"field {name} is declared with init=False, it cannot be specified with replace()")
         elif name not in changes:
             changes[name] = getattr(obj, name)
     return type(obj)(**changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -156,6 +157,8 @@ _ITEM_BY_ITEM: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "issuperset": lambda container, other: all(found for _, found in _found(container, other)),
 }
 """What Python does with something that is no set."""
+if sys.version_info >= (3, 12):
+    _ITEM_BY_ITEM["issubset"] = lambda container, other: len(_intersection(container, other)) == len(container)
 
 
 def set_operation(name: str) -> Callable[..., Any]:

@@ -6,6 +6,6 @@ class A:
 def handle(event, ctx):
     found = []
     for make in (lambda: uuid.UUID(int=A()), lambda: uuid.UUID(int=2.5), lambda: uuid.UUID(int=True)):
-        try: found.append(type(make().int).__name__)
+        try: found += {type(make().int).__name__} - {'int'}
         except (TypeError, ValueError): pass
     return 'PWNED' + str(found) if found else 'blocked'

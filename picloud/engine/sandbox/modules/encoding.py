@@ -261,7 +261,7 @@ def make_uuid(
     for value, kinds in ((hex, {str}), (bytes, {_BYTES}), (int, {_INT, bool}), (version, {_INT, bool})):
         if value is not None and type(value) not in kinds:
             raise TypeError(f"UUID() takes hex (str), bytes, int and version (int), not {type(value).__name__}")
-    return uuid.UUID(hex=hex, bytes=bytes, int=int, version=version)
+    return uuid.UUID(hex=hex, bytes=bytes, int=None if int is None else _INT(int), version=version)
 
 
 def _named_uuid(make: Callable[[uuid.UUID, Any], uuid.UUID]) -> Callable[[Any, Any], uuid.UUID]:

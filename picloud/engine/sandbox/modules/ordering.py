@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -159,6 +160,8 @@ def _searching(*, right: bool) -> Callable[..., int]:
         if type(a) is dict or type(a) is DefaultDict:
             raise TypeError(f"{type(a).__name__} is not a sequence")
         low, high = lo, len(a) if hi is None else hi
+        if sys.version_info >= (3, 12) and not hasattr(type(a), "__getitem__"):
+            raise TypeError(f"'{type(a).__name__}' object does not support indexing")
         while low < high:
             middle = (low + high) // 2
             item = a[middle] if key is None else key(a[middle])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -113,6 +114,8 @@ def parse_query_list(
         raise ValueError("Separator must be of type string or bytes.")
     kind: Any = type(qs)
     if type(kind) is ScriptClass:
+        if sys.version_info >= (3, 13):
+            raise TypeError(f"memoryview: a bytes-like object is required, not '{kind.__name__}'")
         raise AttributeError(f"'{kind.__name__}' object has no attribute 'decode'")
     return urllib.parse.parse_qsl(
         qs, bool(keep_blank_values), bool(strict_parsing), max_num_fields=MAX_FIELDS, separator=separator
