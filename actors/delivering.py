@@ -94,6 +94,7 @@ class DeliveryHandling:
             key=delivery.id,
             trigger_depth=delivery.trigger_depth,
             root_execution_id=delivery.root_execution_id,
+            request_id=delivery.request_id,
             parent_execution_id=delivery.parent_execution_id,
             trigger_id=delivery.trigger_id,
             attempt=delivery.attempt,

@@ -64,6 +64,7 @@ class MessageHandling:
             key=message.id,
             trigger_depth=message.trigger_depth,
             root_execution_id=message.root_execution_id,
+            request_id=message.request_id,
             parent_execution_id=message.parent_execution_id,
             trigger_id=trigger.id,
         )

@@ -149,6 +149,7 @@ def encode_outcomes(outcomes: Sequence[Outcome]) -> Chunk:
             outcome.ok
             and type(event) is QueueEvent
             and job.root_execution_id is None
+            and job.request_id is None
             and not outcome.logs
             and not outcome.calls
         ):

@@ -144,6 +144,8 @@ class NewMessage(NamedTuple):
     root_execution_id: ExecutionId | None = None
     parent_execution_id: ExecutionId | None = None
     """What sent it; None: the root itself, or nothing of ours."""
+    request_id: str | None = None
+    """Of the request that began it all, if one did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,7 @@ class NewInvocation:
     root_execution_id: ExecutionId | None = None
     parent_execution_id: ExecutionId | None = None
     """None: the root itself."""
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +213,7 @@ class Message(NamedTuple):
     root_execution_id: ExecutionId | None
     parent_execution_id: ExecutionId | None = None
     """None: the root itself, or nothing of ours."""
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

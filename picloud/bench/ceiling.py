@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 
 from picloud.bench.feeding import empty, fill
 from picloud.bench.node import BenchNode
+from picloud.db.arrays import MessageColumns
 from picloud.db.binaries import find_binaries
 from picloud.db.messages import EPOCH, PRIORITIES
 from picloud.db.sqlfile import load
@@ -76,8 +77,7 @@ def pull_script(app_id: AppId, queue: str) -> str:
     Only its last part differs: ids come back as one value, since pgbench can keep no rows.
     """
     statement = load("messages").pull_messages
-    effects = "causes ids queue_names payloads delays deliver_afters priorities max_attempts dedup_keys group_keys"
-    nothing = dict.fromkeys([*effects.split(), "trigger_depths", "root_execution_ids", "parent_execution_ids"], "'{}'")
+    nothing = dict.fromkeys(["causes", *MessageColumns.of([]).literals()], "'{}'")
     values = {
         **nothing,
         "app_id": f"'{app_id}'::uuid",

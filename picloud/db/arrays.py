@@ -53,6 +53,7 @@ class MessageColumns(NamedTuple):
     trigger_depths: Sequence[int]
     root_execution_ids: Sequence[ExecutionId | None]
     parent_execution_ids: Sequence[ExecutionId | None]
+    request_ids: Sequence[str | None]
 
     @classmethod
     def of(cls, messages: Sequence[NewMessage]) -> Self:
@@ -82,6 +83,7 @@ class MessageColumns(NamedTuple):
             "root_execution_ids": uuid_array(self.root_execution_ids),
             # where the root itself sent, there is none
             "parent_execution_ids": uuid_array(self.parent_execution_ids) if any(self.parent_execution_ids) else EMPTY,
+            "request_ids": _nullable(self.request_ids),
         }
 
 

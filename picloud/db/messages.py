@@ -158,6 +158,7 @@ async def _insert_alike(conn: Connection, app_id: AppId, first: NewMessage, colu
             "trigger_depth": first.trigger_depth,
             "root_execution_id": first.root_execution_id,
             "parent_execution_id": first.parent_execution_id,
+            "request_id": first.request_id,
             "ids": uuid_array(columns.ids),
             "payloads": text_array(columns.payloads),
         },
@@ -196,14 +197,14 @@ async def pull_messages(
     }
     cur = await conn.execute(_sql.pull_messages, parameters)
     rows = await cur.fetchall()
-    acked, paused, lost = rows[0][10], rows[0][11], rows[0][12] or ()
+    acked, paused, lost = rows[0][11], rows[0][12], rows[0][13] or ()
     if rows[0][0] is None:
         return Pulled([], acked, paused, lost=lost)
     # `returning` promises no order
     rows.sort(key=_ready_order)
     payloads = json.loads(f"[{','.join([row[1] for row in rows])}]")
     return Pulled(
-        [Message(row[0], queue_name, payload, *row[2:10]) for row, payload in zip(rows, payloads, strict=True)],
+        [Message(row[0], queue_name, payload, *row[2:11]) for row, payload in zip(rows, payloads, strict=True)],
         acked,
         lost=lost,
     )

@@ -58,6 +58,7 @@ class Delivery(NamedTuple):
     retry_base_ms: int
     parent_execution_id: ExecutionId | None = None
     """None: the root itself."""
+    request_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -151,6 +152,7 @@ async def insert_invocations(conn: Connection, app_id: AppId, invocations: Seque
             "trigger_depths": [i.trigger_depth for i in invocations],
             "root_execution_ids": [i.root_execution_id for i in invocations],
             "parent_execution_ids": [i.parent_execution_id for i in invocations],
+            "request_ids": [i.request_id for i in invocations],
         },
     )
 

@@ -125,6 +125,7 @@ class QueueBridge:
             run.job.trigger_depth,
             run.root_id,
             run.parent_id(),
+            run.job.request_id,
         )
 
     def _count(self, name: str) -> tuple[int, int]:

@@ -195,7 +195,9 @@ class Execution:
             check_depth(depth, engine.settings.max_trigger_depth)
             script = resolve(engine.world, run.job, target, method)
             run.make_room(1)
-            invocation = NewInvocation(uuid7(), script.id, text, depth, run.root_id, run.parent_id())
+            invocation = NewInvocation(
+                uuid7(), script.id, text, depth, run.root_id, run.parent_id(), run.job.request_id
+            )
             run.unit.record_invocation(invocation)
         return str(invocation.id)
 

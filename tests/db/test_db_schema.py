@@ -78,6 +78,7 @@ async def test_queue_messages_table_exists_with_expected_columns(conn: Connectio
         "trigger_depth": "integer",
         "root_execution_id": "uuid",
         "parent_execution_id": "uuid",
+        "request_id": "text",
     }
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import trio
+from uuid_utils.compat import uuid7
 
 from picloud.bench.feeding import fill
 from picloud.bench.node import BenchNode, bench_node
 from picloud.config import Settings
 from picloud.db.dead_letter_triggers import insert_dead_letter_trigger
+from picloud.db.dead_letters import Replay, replay_dead_letters
 from picloud.db.execution_reads import ExecutionFilter, ExecutionRecord, list_executions, list_trace
+from picloud.db.messages import insert_messages
 from picloud.db.scripts import put_script
 from picloud.db.triggers import QueueTriggerSettings
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
+from picloud.types import MessageId, NewMessage
 
 HANG_LIMIT = 60.0
 SCRIPTS = {
@@ -63,8 +67,15 @@ async def test_trace_tells_what_each_execution_caused(database: str, tmp_path: P
     settings = Settings(home=tmp_path, log_level="error")
     async with bench_node(database, settings) as node:
         await deploy(node)
-        await fill(node, "root", 1)
+        async with node.parts.pool.connection() as conn:
+            began = NewMessage(MessageId(uuid7()), "root", "1", request_id="mine/1")
+            await insert_messages(conn, node.app.id, [began])
+        node.wake("root")
         found = await trace_once_whole(node, 7)
+        async with node.parts.pool.connection() as conn:
+            await replay_dead_letters(conn, node.app.id, Replay("ann"))
+        node.wake("third")
+        with_replay = await trace_once_whole(node, 9)
     names = {one.id: one.script_name for one in found}
     caused = sorted(
         (names[one.parent_execution_id] if one.parent_execution_id else "", one.script_name, one.source, one.status)
@@ -83,6 +94,8 @@ async def test_trace_tells_what_each_execution_caused(database: str, tmp_path: P
     dead = next(one for one in found if one.status == "error")
     assert (mourner.parent_execution_id, mourner.trigger_depth) == (dead.id, 1)
     assert mourner.trigger_id is not None
+    # the request goes with all that it causes, replays included
+    assert [one.request_id for one in with_replay] == ["mine/1"] * 9
 
 
 async def test_dead_letter_of_a_root_is_traced_from_it(database: str, tmp_path: Path) -> None:
@@ -98,3 +111,4 @@ async def test_dead_letter_of_a_root_is_traced_from_it(database: str, tmp_path: 
         await fill(node, "other", 1)
         root, mourner = await trace_once_whole(node, 2)
     assert (root.status, mourner.script_name, mourner.parent_execution_id) == ("error", "mourn", root.id)
+    assert (root.request_id, mourner.request_id) == (None, None)

@@ -280,8 +280,11 @@ async def test_a_client_hears_that_its_execution_was_cancelled_and_nothing_of_it
     assert (answer.headers["x-execution-id"], answer.headers["x-request-id"]) == (execution, "mine")
     assert execution in answer.json()["detail"]
     assert ([outcome.status for outcome in site.outcomes], await site.count_messages("effects")) == (["cancelled"], 0)
-    # the thread is free again
-    assert (await site.call("POST", "/slow", json={"secs": 0})).text == "done"
+    # the thread is free again, and what is sent goes on under the request's id
+    assert (await site.call("POST", "/slow", json={"secs": 0}, headers={"X-Request-Id": "next"})).text == "done"
+    async with site.api.node.pool.connection() as conn:
+        rows = await (await conn.execute("select distinct request_id from queue_messages")).fetchall()
+    assert rows == [("next",)]
 
 
 async def test_a_client_that_leaves_takes_all_effects_of_its_call_with_it_or_none(site: RouteSite) -> None:

@@ -72,12 +72,12 @@ with resolved as (
     from unnest(%(ids)s::uuid[], %(delivery_ids)s::uuid[], %(delays)s::float8[]) as r(id, delivery_id, delay)
    where d.app_id = %(app_id)s and d.id = r.id and d.resolved_at is null
   returning d.app_id, d.source, d.trigger_id, d.script_name, d.event, d.trigger_depth, d.root_execution_id,
-            r.delivery_id
+            d.request_id, r.delivery_id
 )
 insert into outbox (id, app_id, source_kind, trigger_id, script_id, event, max_attempts, trigger_depth,
-                    root_execution_id)
+                    root_execution_id, request_id)
 select r.delivery_id, r.app_id, r.source, r.trigger_id, s.id, r.event, coalesce(t.retry_max_attempts, 1),
-       r.trigger_depth, r.root_execution_id
+       r.trigger_depth, r.root_execution_id, r.request_id
   from resolved r
   left join triggers t on t.id = r.trigger_id
   left join scripts s on s.app_id = r.app_id and s.name = r.script_name;
@@ -90,13 +90,13 @@ with resolved as (
     from unnest(%(ids)s::uuid[], %(message_ids)s::uuid[], %(delays)s::float8[]) as r(id, message_id, delay)
    where d.app_id = %(app_id)s and d.id = r.id and d.resolved_at is null
   returning d.id, d.app_id, coalesce(%(to_queue)s::text, d.queue_name) as queue_name, d.event, d.trigger_depth,
-            d.root_execution_id, r.message_id, r.delay
+            d.root_execution_id, d.request_id, r.message_id, r.delay
 )
 insert into queue_messages (id, app_id, queue_name, payload, priority, max_attempts, group_key, trigger_depth,
-                            root_execution_id, deliver_after)
+                            root_execution_id, request_id, deliver_after)
 select r.message_id, r.app_id, r.queue_name, r.event -> 'payload', coalesce((r.event ->> 'priority')::smallint, 0),
        coalesce((r.event ->> 'max_attempts')::int, 3), case when q.fifo then '' else r.event ->> 'group_key' end,
-       r.trigger_depth, r.root_execution_id, now() + make_interval(secs => r.delay)
+       r.trigger_depth, r.root_execution_id, r.request_id, now() + make_interval(secs => r.delay)
   from resolved r
   left join queues q on q.app_id = r.app_id and q.name = r.queue_name
 returning id, queue_name;

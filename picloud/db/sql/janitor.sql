@@ -26,7 +26,7 @@ with overdue as (
   delete from queue_messages m using overdue o where m.id = o.id returning m.*, o.message_retention_secs
 )
 insert into dead_letters (id, app_id, source, op, queue_name, script_name, event, reason, error, attempts,
-                          enqueued_at, trigger_depth, root_execution_id)
+                          enqueued_at, trigger_depth, root_execution_id, request_id)
 select g.id, g.app_id, 'queue', 'receive', g.queue_name, null,
        jsonb_build_object('source', 'queue', 'op', 'receive', 'queue', g.queue_name, 'message_id', g.id,
                           'payload', g.payload, 'attempt', g.attempt, 'max_attempts', g.max_attempts,
@@ -35,7 +35,7 @@ select g.id, g.app_id, 'queue', 'receive', g.queue_name, null,
        'expired',
        jsonb_build_object('type', 'Expired', 'message',
                           'nobody took it within ' || g.message_retention_secs || ' s, the retention of its queue'),
-       g.attempt, g.enqueued_at, g.trigger_depth, g.root_execution_id
+       g.attempt, g.enqueued_at, g.trigger_depth, g.root_execution_id, g.request_id
   from gone g
 returning id;
 

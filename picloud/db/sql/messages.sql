@@ -10,10 +10,11 @@ with new as (
     from unnest(%(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[], %(delays)s::float8[],
                 %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[], %(max_attempts)s::int[],
                 %(dedup_keys)s::text[], %(group_keys)s::text[], %(trigger_depths)s::int[],
-                %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[])
+                %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[],
+                %(request_ids)s::text[])
          with ordinality as n(id, queue_name, payload, delay, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id,
-                              parent_execution_id, ord)
+                              parent_execution_id, request_id, ord)
 ), names as (
   select distinct queue_name from new
 ), known as (
@@ -34,12 +35,12 @@ with new as (
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id,
-                              parent_execution_id)
+                              parent_execution_id, request_id)
   select n.id, %(app_id)s, n.queue_name, n.payload::jsonb,
          coalesce(n.deliver_after, now() + make_interval(secs => coalesce(n.delay, 0))), coalesce(n.priority, 0),
          coalesce(n.max_attempts, o.default_max_attempts, c.retry_max_attempts, 3), n.dedup_key,
          case when o.fifo then '' else n.group_key end, coalesce(n.trigger_depth, 0), n.root_execution_id,
-         n.parent_execution_id
+         n.parent_execution_id, n.request_id
     from new n
     left join consumers c using (queue_name)
     left join settings o using (queue_name)
@@ -78,10 +79,10 @@ with known as (
        where t.app_id = %(app_id)s and d.queue_name = %(queue_name)s) c on true
 )
 insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts, group_key,
-                            trigger_depth, root_execution_id, parent_execution_id)
+                            trigger_depth, root_execution_id, parent_execution_id, request_id)
 select n.id, %(app_id)s, %(queue_name)s, n.payload::jsonb, now() + make_interval(secs => %(delay)s::float8),
        %(priority)s, coalesce(%(max_attempts)s::int, r.max_attempts, 3), case when r.fifo then '' end,
-       %(trigger_depth)s, %(root_execution_id)s::uuid, %(parent_execution_id)s::uuid
+       %(trigger_depth)s, %(root_execution_id)s::uuid, %(parent_execution_id)s::uuid, %(request_id)s::text
   from unnest(%(ids)s::uuid[], %(payloads)s::text[]) as n(id, payload)
  cross join rules r;
 
@@ -101,10 +102,11 @@ with acked as (
   select e.* from unnest(%(causes)s::uuid[], %(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[],
                          %(delays)s::float8[], %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[],
                          %(max_attempts)s::int[], %(dedup_keys)s::text[], %(group_keys)s::text[],
-                         %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[])
+                         %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[],
+                         %(request_ids)s::text[])
          with ordinality as e(cause, id, queue_name, payload, delay, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id,
-                              parent_execution_id, ord)
+                              parent_execution_id, request_id, ord)
     join acked a on a.id = e.cause
 ), names as (
   select distinct queue_name from effects
@@ -126,12 +128,12 @@ with acked as (
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id,
-                              parent_execution_id)
+                              parent_execution_id, request_id)
   select e.id, %(app_id)s, e.queue_name, e.payload::jsonb,
          coalesce(e.deliver_after, now() + make_interval(secs => coalesce(e.delay, 0))), coalesce(e.priority, 0),
          coalesce(e.max_attempts, o.default_max_attempts, c.retry_max_attempts, 3), e.dedup_key,
          case when o.fifo then '' else e.group_key end, coalesce(e.trigger_depth, 0), e.root_execution_id,
-         e.parent_execution_id
+         e.parent_execution_id, e.request_id
     from effects e
     left join consumers c using (queue_name)
     left join settings o using (queue_name)
@@ -166,10 +168,10 @@ with acked as (
          limit 10000) m
       limit (select %(limit)s::int)))
   returning q.id, q.payload::text as payload, q.attempt, q.max_attempts, q.priority, q.enqueued_at, q.deliver_after,
-            q.trigger_depth, q.root_execution_id, q.parent_execution_id
+            q.trigger_depth, q.root_execution_id, q.parent_execution_id, q.request_id
 )
 select c.id, c.payload, c.attempt, c.max_attempts, c.priority, c.enqueued_at, c.deliver_after,
-       c.trigger_depth, c.root_execution_id, c.parent_execution_id, a.acked, a.paused, a.lost
+       c.trigger_depth, c.root_execution_id, c.parent_execution_id, c.request_id, a.acked, a.paused, a.lost
   from (select (select count(*)::int from acked) as acked, (select is_on from pause) as paused,
                (select array(select unnest(%(ack_ids)s::uuid[]) except select id from acked)
                  where (select count(*) from acked) < cardinality(%(ack_ids)s::uuid[])) as lost,
@@ -214,14 +216,15 @@ with dead as (
   returning q.*, f.error
 )
 insert into dead_letters (id, app_id, source, op, queue_name, trigger_id, script_name, event, reason, error, attempts,
-                          enqueued_at, trigger_depth, root_execution_id, resolved_at, resolution, resolved_by)
+                          enqueued_at, trigger_depth, root_execution_id, request_id, resolved_at, resolution,
+                          resolved_by)
 select d.id, d.app_id, 'queue', 'receive', d.queue_name, %(trigger_id)s, %(script_name)s,
        jsonb_build_object('source', 'queue', 'op', 'receive', 'queue', d.queue_name, 'message_id', d.id,
                           'payload', d.payload, 'attempt', d.attempt, 'max_attempts', d.max_attempts,
                           'enqueued_at', d.enqueued_at, 'priority', d.priority)
          || case when d.group_key is null then '{}' else jsonb_build_object('group_key', d.group_key) end,
        case when %(discarded_by)s::text is null then 'attempts_exhausted' else 'cancelled' end,
-       d.error::jsonb, d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id,
+       d.error::jsonb, d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id, d.request_id,
        case when %(discarded_by)s::text is not null then now() end,
        case when %(discarded_by)s::text is not null then 'discarded' end, %(discarded_by)s::text
   from dead d
@@ -255,7 +258,7 @@ with leases as (
   returning q.*, e.trigger_id, e.script_name
 ), buried as (
   insert into dead_letters (id, app_id, source, op, queue_name, trigger_id, script_name, event, reason, error, attempts,
-                            enqueued_at, trigger_depth, root_execution_id)
+                            enqueued_at, trigger_depth, root_execution_id, request_id)
   select d.id, d.app_id, 'queue', 'receive', d.queue_name, d.trigger_id, d.script_name,
          jsonb_build_object('source', 'queue', 'op', 'receive', 'queue', d.queue_name, 'message_id', d.id,
                             'payload', d.payload, 'attempt', d.attempt, 'max_attempts', d.max_attempts,
@@ -264,7 +267,7 @@ with leases as (
          'lease_expired',
          jsonb_build_object('type', 'LeaseExpired', 'message',
                             'the lease ran out on the last attempt: the node died, or the handler held it for too long'),
-         d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id
+         d.attempt, d.enqueued_at, d.trigger_depth, d.root_execution_id, d.request_id
     from dead d
   returning app_id, queue_name
 )

@@ -14,10 +14,11 @@ with recursive acked as (
     from unnest(%(causes)s::uuid[], %(ids)s::uuid[], %(queue_names)s::text[], %(payloads)s::text[],
                 %(delays)s::float8[], %(deliver_afters)s::timestamptz[], %(priorities)s::smallint[],
                 %(max_attempts)s::int[], %(dedup_keys)s::text[], %(group_keys)s::text[],
-                %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[])
+                %(trigger_depths)s::int[], %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[],
+                %(request_ids)s::text[])
          with ordinality as e(cause, id, queue_name, payload, delay, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id,
-                              parent_execution_id, ord)
+                              parent_execution_id, request_id, ord)
     join acked a on a.id = e.cause
 ), names as (
   select distinct app_id, queue_name from effects
@@ -40,12 +41,12 @@ with recursive acked as (
 ), inserted as (
   insert into queue_messages (id, app_id, queue_name, payload, deliver_after, priority, max_attempts,
                               dedup_key, group_key, trigger_depth, root_execution_id,
-                              parent_execution_id)
+                              parent_execution_id, request_id)
   select e.id, e.app_id, e.queue_name, e.payload::jsonb,
          coalesce(e.deliver_after, now() + make_interval(secs => coalesce(e.delay, 0))), coalesce(e.priority, 0),
          coalesce(e.max_attempts, o.default_max_attempts, c.retry_max_attempts, 3), e.dedup_key,
          case when o.fifo then '' else e.group_key end, coalesce(e.trigger_depth, 0), e.root_execution_id,
-         e.parent_execution_id
+         e.parent_execution_id, e.request_id
     from effects e
     left join consumers c using (app_id, queue_name)
     left join settings o using (app_id, queue_name)
@@ -99,12 +100,13 @@ with recursive acked as (
          limit (select rows from share)) m
       limit %(limit)s))
   returning o.id, o.app_id, o.source_kind, o.trigger_id, o.script_id, o.event, o.attempt, o.max_attempts,
-            o.created_at, o.deliver_after, o.trigger_depth, o.root_execution_id, o.parent_execution_id
+            o.created_at, o.deliver_after, o.trigger_depth, o.root_execution_id, o.parent_execution_id,
+            o.request_id
 )
 select c.id, c.app_id, p.name, c.source_kind, c.trigger_id, c.script_id, s.name, s.app_id, s.version, c.event::text,
        c.attempt, c.max_attempts, c.created_at, c.deliver_after, c.trigger_depth, c.root_execution_id,
        coalesce(t.retry_backoff, 'exponential'), coalesce(t.retry_base_ms, 1000),
-       c.parent_execution_id, a.lost, a.acked
+       c.parent_execution_id, c.request_id, a.lost, a.acked
   from (select (select count(*)::int from acked) as acked,
                (select array(select unnest(%(ack_ids)s::uuid[]) except select id from acked)
                  where (select count(*) from acked) < cardinality(%(ack_ids)s::uuid[])) as lost) a
@@ -116,12 +118,12 @@ select c.id, c.app_id, p.name, c.source_kind, c.trigger_id, c.script_id, s.name,
 -- name: insert_invocations
 -- Once each: a failure goes straight to the dead letters.
 insert into outbox (id, app_id, source_kind, script_id, event, max_attempts, trigger_depth, root_execution_id,
-                    parent_execution_id)
+                    parent_execution_id, request_id)
 select i.id, %(app_id)s, 'invoke', s.id, i.event::jsonb, 1, i.trigger_depth, i.root_execution_id,
-       i.parent_execution_id
+       i.parent_execution_id, i.request_id
   from unnest(%(ids)s::uuid[], %(script_ids)s::uuid[], %(events)s::text[], %(trigger_depths)s::int[],
-              %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[])
-       as i(id, script_id, event, trigger_depth, root_execution_id, parent_execution_id)
+              %(root_execution_ids)s::uuid[], %(parent_execution_ids)s::uuid[], %(request_ids)s::text[])
+       as i(id, script_id, event, trigger_depth, root_execution_id, parent_execution_id, request_id)
   -- none where the script was deleted meanwhile: the row becomes a dead letter that says so
   left join scripts s on s.id = i.script_id;
 
@@ -160,10 +162,10 @@ with dead as (
   returning o.*, f.error
 )
 insert into dead_letters (id, app_id, source, op, trigger_id, script_name, event, reason, error, attempts, enqueued_at,
-                          trigger_depth, root_execution_id, resolved_at, resolution, resolved_by)
+                          trigger_depth, root_execution_id, request_id, resolved_at, resolution, resolved_by)
 select d.id, d.app_id, d.source_kind, 'deliver', d.trigger_id, s.name, d.event,
        case when %(discarded_by)s::text is null then 'attempts_exhausted' else 'cancelled' end,
-       d.error::jsonb, d.attempt, d.created_at, d.trigger_depth, d.root_execution_id,
+       d.error::jsonb, d.attempt, d.created_at, d.trigger_depth, d.root_execution_id, d.request_id,
        case when %(discarded_by)s::text is not null then now() end,
        case when %(discarded_by)s::text is not null then 'discarded' end, %(discarded_by)s::text
   from dead d
@@ -185,11 +187,11 @@ with expired as (
   delete from outbox o using expired e where o.id = e.id and e.used_up returning o.*
 ), buried as (
   insert into dead_letters (id, app_id, source, op, trigger_id, script_name, event, reason, error, attempts,
-                            enqueued_at, trigger_depth, root_execution_id)
+                            enqueued_at, trigger_depth, root_execution_id, request_id)
   select d.id, d.app_id, d.source_kind, 'deliver', d.trigger_id, s.name, d.event, 'lease_expired',
          jsonb_build_object('type', 'LeaseExpired', 'message',
                             'the lease ran out on the last attempt: the node died, or the handler held it for too long'),
-         d.attempt, d.created_at, d.trigger_depth, d.root_execution_id
+         d.attempt, d.created_at, d.trigger_depth, d.root_execution_id, d.request_id
     from dead d
     left join scripts s on s.id = d.script_id
   returning id
