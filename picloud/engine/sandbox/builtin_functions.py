@@ -20,13 +20,13 @@ from picloud.engine.sandbox.sizes import (
     TEXTS,
     Extent,
     bounded,
-    comparable,
     expect_items,
     expect_text,
     has_decimals_and_long_integers,
     has_long_integers,
     hashable,
     is_iterable,
+    left_side,
     sized_result,
     snapshot,
     spread,
@@ -176,10 +176,10 @@ class _ByLess(_Kept):
     __slots__ = ()
 
     def __lt__(self, other: Any) -> Any:
-        return comparable(self.held) < _bare(other)
+        return left_side(self.held) < _bare(other)
 
     def __gt__(self, other: Any) -> Any:
-        return comparable(_bare(other)) < self.held
+        return left_side(_bare(other)) < self.held
 
 
 class _ByMore(_Kept):
@@ -188,10 +188,10 @@ class _ByMore(_Kept):
     __slots__ = ()
 
     def __gt__(self, other: Any) -> Any:
-        return comparable(self.held) > _bare(other)
+        return left_side(self.held) > _bare(other)
 
     def __lt__(self, other: Any) -> Any:
-        return comparable(_bare(other)) > self.held
+        return left_side(_bare(other)) > self.held
 
 
 def _ordered(value: Any, extent: Extent, kept_as: type[_Kept]) -> Any:

@@ -11,7 +11,7 @@ from picloud.engine.sandbox.class_model import SHOWN, ScriptClass
 from picloud.engine.sandbox.containers import Counter, DefaultDict
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.modules.copying import deep_copy
-from picloud.engine.sandbox.sizes import ATOMS, MAPPINGS, comparable, dataclass_fields, hashable, walk
+from picloud.engine.sandbox.sizes import ATOMS, MAPPINGS, dataclass_fields, hashable, left_side, walk
 from picloud.engine.sandbox.text import to_repr
 
 _MISSING: Final = object()
@@ -215,7 +215,7 @@ def _equality(names: tuple[str, ...]) -> Callable[[Any, Any], Any]:
             return NotImplemented
         current_meter().check()
         # as items of tuples: what is identical is equal
-        return all((comparable(getattr(self, name)),) == (getattr(other, name),) for name in names)
+        return all((left_side(getattr(self, name)),) == (getattr(other, name),) for name in names)
 
     return equals
 
@@ -225,7 +225,7 @@ def _ordering(names: tuple[str, ...]) -> dict[str, Callable[[Any, Any], Any]]:
         def ordered(self: Any, other: Any) -> Any:
             if type(other) is not type(self):
                 return NotImplemented
-            mine = comparable(tuple([getattr(self, name) for name in names]))
+            mine = left_side(tuple([getattr(self, name) for name in names]))
             theirs = tuple([getattr(other, name) for name in names])
             return getattr(mine, sign)(theirs)
 

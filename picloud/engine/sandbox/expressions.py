@@ -198,7 +198,8 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         for at, guarded in enumerate(needs_guard):
             # the left side decides how deep a comparison goes; against an atom it goes nowhere
             if guarded and not is_atomic(kinds[at]) and not is_atomic(kinds[at + 1]):
-                items[at] = self._comparable(items[at])
+                inner = at > 0 and needs_guard[at - 1]
+                items[at] = self._comparable(items[at], "_inner_" if inner else "_cmp_")
         node.left, node.comparators = items[0], items[1:]
         return node
 
@@ -213,11 +214,11 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         found = self.shortcuts.contains(item, container, cheap=cheap) or call("_contains_", item, container)
         return placed(ast.UnaryOp(ast.Not(), found) if isinstance(node.ops[0], ast.NotIn) else found, node)
 
-    def _comparable(self, item: ast.expr) -> ast.expr:
-        quick = self.shortcuts.comparable(item)
+    def _comparable(self, item: ast.expr, guard: str) -> ast.expr:
+        quick = self.shortcuts.comparable(item, guard)
         if quick is None and isinstance(item, ast.Name):
-            quick = ast.IfExp(is_type(item, "_int_"), load(item.id), call("_cmp_", load(item.id)))
-        return placed(quick or call("_cmp_", item), item)
+            quick = ast.IfExp(is_type(item, "_int_"), load(item.id), call(guard, load(item.id)))
+        return placed(quick or call(guard, item), item)
 
     # Displays, comprehensions, text.
 

@@ -19,7 +19,7 @@ from picloud.engine.sandbox.containers import (
     nesting_above,
 )
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, VIEWS, bounded, comparable, is_iterable, ticking
+from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, VIEWS, bounded, is_iterable, left_side, ticking
 
 
 def generator_function(function: Callable[..., Any]) -> Callable[..., Generated]:
@@ -111,7 +111,7 @@ def to_iterator(iterable: Any, *sentinel: Any) -> Any:
 
 def _until(function: Callable[[], Any], sentinel: Any) -> Generator[Any, None, None]:
     meter = current_meter()
-    while comparable(value := function()) != sentinel:
+    while left_side(value := function()) != sentinel:
         if meter.reason is not None or meter.finished:
             meter.fail()
         yield value

@@ -15,7 +15,7 @@ from picloud.engine.sandbox.dataclass_model import Field, Shape, hasher, initial
 from picloud.engine.sandbox.limits import MAX_NAME
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import contains
-from picloud.engine.sandbox.sizes import bounded, comparable
+from picloud.engine.sandbox.sizes import bounded, left_side
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_FIELDS: Final = 200
@@ -98,6 +98,6 @@ def _comparison(sign: str, values: Callable[[Any], tuple[Any, ...]]) -> Callable
         if theirs is None:
             return NotImplemented
         current_meter().check()
-        return compare(comparable(values(self)), theirs)
+        return compare(left_side(values(self)), theirs)
 
     return apply

@@ -37,7 +37,7 @@ from picloud.engine.sandbox.modules.encoding import make_uuid
 from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
 from picloud.engine.sandbox.modules.timing import to_zone
-from picloud.engine.sandbox.sizes import ATOMS, SIZED, comparable, hashable, sized_result, unpackable
+from picloud.engine.sandbox.sizes import ATOMS, SIZED, hashable, inner_side, left_side, sized_result, unpackable
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import add_keys, dict_from_keys, to_mapping, to_set
 
@@ -200,7 +200,7 @@ GUARDS: Final[dict[str, Any]] = {
     "_sized_types_": SIZED, "_looked_at_": frozenset([tuple, slice]), "_newkey_": operators.writable_key,
     "_begin_augitem_": operators.begin_augment_item, "_begin_augattr_": begin_augment_attribute,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
-    "_key_": hashable, "_cmp_": comparable, "_star_": unpackable, "_mapping_": to_mapping,
+    "_key_": hashable, "_cmp_": left_side, "_inner_": inner_side, "_star_": unpackable, "_mapping_": to_mapping,
     "_key_set_": to_set, "_add_keys_": add_keys, "_sized_": sized_result,
     "_unpack_": iteration.unpacked, "_unpack_each_": iteration.unpacked_each,
     "_fmt_": text.format_field, "_fstr_": text.join_fields,

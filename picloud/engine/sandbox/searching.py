@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.limits import MAX_WALK_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import ATOMS, TEXTS, comparable
+from picloud.engine.sandbox.sizes import ATOMS, SIZED, TEXTS, comparable, left_side
 from picloud.engine.sandbox.text import to_repr
 
 _DECIMAL_COST: Final = MAX_WALK_TEXT // 10
@@ -53,8 +53,12 @@ def _places(item: Any, items: Iterator[Any]) -> Iterator[int]:
     for at, held in enumerate(items):
         if meter.reason is not None:
             meter.fail()
-        if held is item or held == (kept if is_steady else comparable(item)):
+        if held is item or _are_equal(held, kept if is_steady else comparable(item)):
             yield at
+
+
+def _are_equal(held: Any, item: Any) -> Any:
+    return left_side(held) == item if type(held) in SIZED else held == item
 
 
 def is_in(item: Any, sequence: Any) -> bool:

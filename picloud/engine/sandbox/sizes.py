@@ -95,11 +95,11 @@ def spread(table: Any, least: int = SPREAD_FROM) -> Any:
 class Extent:
     """How much C code (or recursion) would visit of some values; what is shared counts each time it is reached."""
 
-    __slots__ = ("hashed", "limit", "nodes", "scripted", "text")
+    __slots__ = ("decimals", "digits", "hashed", "limit", "nodes", "scripted", "text")
 
     def __init__(self, limit: int = MAX_WALK_NODES) -> None:
         self.limit = limit
-        self.nodes = self.text = self.hashed = 0
+        self.nodes = self.text = self.hashed = self.decimals = self.digits = 0
         self.scripted = False
         """Whether there is an object of the script in there: its methods may run while C code is at work."""
 
@@ -118,7 +118,7 @@ class Extent:
             self._check()
 
     def _add_nested(self, value: Any) -> None:
-        nodes, text, limit = self.nodes, self.text, self.limit
+        nodes, text, digits, limit = self.nodes, self.text, 0, self.limit
         level = [value]
         depth = 0
         while level:
@@ -157,7 +157,10 @@ class Extent:
                             spread(item, SPREAD_LEAST)
                     quickly = _text_of_one_type(children)
                     if quickly is not None:
-                        text += quickly
+                        if type(next(iter(children))) is int:
+                            digits += quickly
+                        else:
+                            text += quickly
                         continue
                 for child in children:
                     kind = type(child)
@@ -166,17 +169,24 @@ class Extent:
                     elif kind is float:
                         continue
                     elif kind is int:
-                        text += child.bit_length() >> 3
+                        digits += child.bit_length() >> 3
                     elif kind not in ATOMS:
                         below.append(child)
                     else:
                         text += _text_in(child)
-            self.nodes, self.text = nodes, text
+                        self.decimals += kind is decimal.Decimal
+            self.nodes, self.text = nodes, text + digits
             self._check()
             if depth > MAX_WALK_NESTING:
                 raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
             level = below
             depth += 1
+        self.digits += digits
+
+    @property
+    def long_integers(self) -> int:
+        """How many integers of 1,024 bits there can be at most."""
+        return self.digits >> 7
 
     def _check(self) -> None:
         if self.nodes > self.limit:
@@ -267,6 +277,62 @@ def comparable(value: Any) -> Any:
     either side), and could make them longer.
     """
     return value if type(value) in ATOMS else snapshot(value, Extent())
+
+
+def left_side(value: Any) -> Any:
+    """Guard the left side of a comparison that C code makes: what it costs may hang on the right side, too."""
+    if type(value) in ATOMS:
+        return value
+    extent = Extent()
+    kept = snapshot(value, extent)
+    return _Careful(kept, extent) if extent.decimals > _FEW or extent.long_integers > _FEW else kept
+
+
+def inner_side(value: Any) -> Any:
+    """Guard what stands between two comparisons: its left neighbour may be an object of the script, and sees it."""
+    kept = left_side(value)
+    if type(kept) is _Careful:
+        raise LimitError("many Decimals or long integers cannot be compared in a chain: use 'and'")
+    return kept
+
+
+class _Careful:
+    """A left side with many Decimals or long integers: one Decimal against one integer takes the integer's square."""
+
+    __slots__ = ("_extent", "_value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Any, extent: Extent) -> None:
+        self._value = value
+        self._extent = extent
+
+    def _checked(self, other: Any) -> Any:
+        if type(other) in ATOMS:
+            return other
+        extent = Extent()
+        kept = snapshot(other, extent)
+        pairs = min(self._extent.decimals, extent.long_integers) + min(self._extent.long_integers, extent.decimals)
+        if pairs > _FEW:
+            raise LimitError("comparing many Decimals with long integers takes too long")
+        return kept
+
+    def __eq__(self, other: object) -> Any:
+        return self._value == self._checked(other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._value != self._checked(other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._value < self._checked(other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._value <= self._checked(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._value > self._checked(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._value >= self._checked(other)
 
 
 def snapshot(value: Any, extent: Extent) -> Any:

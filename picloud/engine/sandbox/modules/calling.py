@@ -10,7 +10,7 @@ from picloud.engine.sandbox.attributes import OFFERED, get_attribute
 from picloud.engine.sandbox.class_model import SCRIPT_MODULE, ScriptClass, script_defines
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.records import Record
-from picloud.engine.sandbox.sizes import comparable, hashable
+from picloud.engine.sandbox.sizes import hashable, left_side
 
 MAX_CACHED: Final = 100_000
 """Results that one function keeps, also where the script sets no bound."""
@@ -187,7 +187,7 @@ def compare_to_key(compare: Callable[[Any, Any], Any]) -> Any:
             if type(other) is not kind:
                 raise TypeError("other argument must be K instance")
             current_meter().check()
-            return test(comparable(compare(self.obj, other.obj)))
+            return test(left_side(compare(self.obj, other.obj)))
 
         return apply
 

@@ -19,7 +19,7 @@ from picloud.engine.sandbox.dataclass_model import (
 )
 from picloud.engine.sandbox.named_tuples import named_tuple
 from picloud.engine.sandbox.operators import BINARY, add, contains, floor_divide, modulo, multiply, power
-from picloud.engine.sandbox.sizes import MAPPINGS, bounded, comparable, hashable, sized_result, spread
+from picloud.engine.sandbox.sizes import MAPPINGS, bounded, comparable, hashable, left_side, sized_result, spread
 from picloud.engine.sandbox.tables import in_chunks
 
 
@@ -94,7 +94,7 @@ def method_caller(name: Any, /, *args: Any, **kwargs: Any) -> Callable[[Any], An
 
 
 def _compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: compare(comparable(a), comparable(b))
+    return lambda a, b: compare(left_side(a), comparable(b))
 
 
 COLLECTING: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -10,7 +10,7 @@ from picloud.engine.sandbox.attributes import FUNCTION_ATTRIBUTES
 from picloud.engine.sandbox.containers import Lazy
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.operators import add
-from picloud.engine.sandbox.sizes import bounded, comparable, hashable, ticking
+from picloud.engine.sandbox.sizes import bounded, hashable, left_side, ticking
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_FACTORS: Final = 16
@@ -105,7 +105,7 @@ def _groups(items: Iterator[Any], key: Callable[[Any], Any] | None) -> Iterator[
     current: Any = None
     for item in ticking(items):
         value = hashable(item if key is None else key(item))
-        if group and comparable(value) != current:
+        if group and left_side(value) != current:
             yield current, group
             group = []
         current = value

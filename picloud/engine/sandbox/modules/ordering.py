@@ -12,7 +12,7 @@ from picloud.engine.sandbox.containers import DefaultDict, Deque
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import take_slice
-from picloud.engine.sandbox.sizes import SIZED, bounded, comparable, ticking
+from picloud.engine.sandbox.sizes import SIZED, bounded, left_side, ticking
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_MERGED: Final = 1000
@@ -20,7 +20,7 @@ Key = Callable[[Any], Any] | None
 
 
 def _less(a: Any, b: Any) -> Any:
-    return comparable(a) < b
+    return left_side(a) < b
 
 
 # heapq: item `n` is not larger than items `2n + 1` and `2n + 2`.
