@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from picloud.engine.sandbox.comparing import left_side, snapshot
 from picloud.engine.sandbox.containers import BigRange, small_range
 from picloud.engine.sandbox.limits import MAX_DECIMAL_EXPONENT, MAX_INT_BITS, MAX_NUMBER_TEXT, MAX_WALK_NODES
 from picloud.engine.sandbox.meter import current_meter
@@ -26,9 +27,7 @@ from picloud.engine.sandbox.sizes import (
     has_long_integers,
     hashable,
     is_iterable,
-    left_side,
     sized_result,
-    snapshot,
     spread,
     unpackable,
     walk,

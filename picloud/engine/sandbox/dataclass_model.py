@@ -8,10 +8,11 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.class_model import SHOWN, ScriptClass
+from picloud.engine.sandbox.comparing import left_side
 from picloud.engine.sandbox.containers import Counter, DefaultDict
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.modules.copying import deep_copy
-from picloud.engine.sandbox.sizes import ATOMS, MAPPINGS, dataclass_fields, hashable, left_side, walk
+from picloud.engine.sandbox.sizes import ATOMS, MAPPINGS, dataclass_fields, hashable, walk
 from picloud.engine.sandbox.text import to_repr
 
 _MISSING: Final = object()

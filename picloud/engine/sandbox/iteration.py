@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from picloud.engine.sandbox.class_model import ScriptClass
+from picloud.engine.sandbox.comparing import left_side
 from picloud.engine.sandbox.containers import (
     ITERATOR_TYPES,
     Deque,
@@ -19,7 +20,7 @@ from picloud.engine.sandbox.containers import (
     nesting_above,
 )
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, VIEWS, bounded, is_iterable, left_side, ticking
+from picloud.engine.sandbox.sizes import MAPPINGS, TEXTS, VIEWS, bounded, is_iterable, ticking
 
 
 def generator_function(function: Callable[..., Any]) -> Callable[..., Generated]:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from picloud.engine.sandbox.class_model import SCRIPT_MODULE, ScriptClass
+from picloud.engine.sandbox.comparing import left_side
 from picloud.engine.sandbox.dataclass_model import Field, Shape, hasher, initializer, representer
 from picloud.engine.sandbox.limits import MAX_NAME
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import contains
-from picloud.engine.sandbox.sizes import bounded, left_side
+from picloud.engine.sandbox.sizes import bounded
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_FIELDS: Final = 200

@@ -26,6 +26,7 @@ from picloud.engine.sandbox.attributes import (
     method_table,
 )
 from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, SCRIPT_MODULE, ScriptClass, allow_as_base
+from picloud.engine.sandbox.comparing import inner_side, left_side
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import script_dataclass
 from picloud.engine.sandbox.facade import Facade, offered_names
@@ -37,7 +38,7 @@ from picloud.engine.sandbox.modules.encoding import make_uuid
 from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
 from picloud.engine.sandbox.modules.timing import to_zone
-from picloud.engine.sandbox.sizes import ATOMS, SIZED, hashable, inner_side, left_side, sized_result, unpackable
+from picloud.engine.sandbox.sizes import ATOMS, SIZED, hashable, sized_result, unpackable
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import add_keys, dict_from_keys, to_mapping, to_set
 

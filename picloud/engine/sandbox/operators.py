@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from picloud.engine.sandbox.class_model import ScriptClass, script_defines
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import BigRange, Counter, DefaultDict, Deque
 from picloud.engine.sandbox.kind_unions import union_of
 from picloud.engine.sandbox.limits import (
@@ -30,7 +31,6 @@ from picloud.engine.sandbox.sizes import (
     SIZED,
     TEXTS,
     bounded,
-    comparable,
     expect_items,
     expect_room,
     expect_text,

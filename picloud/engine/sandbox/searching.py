@@ -11,9 +11,10 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from picloud.engine.sandbox.comparing import comparable, left_side
 from picloud.engine.sandbox.limits import MAX_WALK_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import ATOMS, SIZED, TEXTS, comparable, left_side
+from picloud.engine.sandbox.sizes import ATOMS, SIZED, TEXTS
 from picloud.engine.sandbox.text import to_repr
 
 _DECIMAL_COST: Final = MAX_WALK_TEXT // 10

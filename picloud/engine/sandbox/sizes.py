@@ -45,7 +45,7 @@ SPREAD_FROM: Final = 4096
 """Hash tables of more items are looked at for colliding keys before C code works on all of them in one go."""
 SPREAD_LEAST: Final = 256
 """And each of more items than this, where there are many tables in one value."""
-_FEW: Final = 32
+FEW: Final = 32
 """Larger containers are looked at by C code first."""
 _QUICKLY_COUNTED: Final = TEXTS | {int, float, bool, type(None)}
 _DECIMAL_BYTES: Final = decimal.Decimal().__sizeof__()
@@ -130,7 +130,7 @@ class Extent:
                 if kind is dict:
                     size = 2 * len(item)
                     children = item.values()
-                    if size > _FEW:
+                    if size > FEW:
                         children = [*item, *children]
                     else:
                         try:
@@ -150,17 +150,11 @@ class Extent:
                 nodes += size
                 if nodes > limit:
                     break
-                if size > _FEW:
-                    if size > SPREAD_LEAST and kind in HASHED:
-                        self.hashed += size
-                        if self.hashed > SPREAD_FROM:
-                            spread(item, SPREAD_LEAST)
-                    quickly = _text_of_one_type(children)
-                    if quickly is not None:
-                        if type(next(iter(children))) is int:
-                            digits += quickly
-                        else:
-                            text += quickly
+                if size > FEW:
+                    counted = self._count_large(item, children, size)
+                    if counted is not None:
+                        text += counted[0]
+                        digits += counted[1]
                         continue
                 for child in children:
                     kind = type(child)
@@ -182,6 +176,19 @@ class Extent:
             level = below
             depth += 1
         self.digits += digits
+
+    def _count_large(self, item: Any, children: Collection[Any], size: int) -> tuple[int, int] | None:
+        """Return the bytes of text and of integers by C code where all children are of one plain type."""
+        if size > SPREAD_LEAST and type(item) in HASHED:
+            self.hashed += size
+            if self.hashed > SPREAD_FROM:
+                spread(item, SPREAD_LEAST)
+        kinds = set(map(type, children))
+        if len(kinds) != 1 or kinds.isdisjoint(_QUICKLY_COUNTED):
+            return None
+        if int in kinds:
+            return 0, sum(map(int.bit_length, children)) >> 3
+        return (0 if kinds.isdisjoint(TEXTS) else sum(map(len, children))), 0
 
     @property
     def long_integers(self) -> int:
@@ -207,16 +214,6 @@ def _text_in(atom: Any) -> int:
     if kind in _ZONED and type(zone := getattr(atom, "tzinfo", atom)) is datetime.timezone:
         return len(zone.tzname(None))
     return 0
-
-
-def _text_of_one_type(values: Collection[Any]) -> int | None:
-    """Return the bytes in values of one plain type, by C code; None for others."""
-    kinds = set(map(type, values))
-    if len(kinds) != 1 or kinds.isdisjoint(_QUICKLY_COUNTED):
-        return None
-    if int in kinds:
-        return sum(map(int.bit_length, values)) >> 3
-    return 0 if kinds.isdisjoint(TEXTS) else sum(map(len, values))
 
 
 def parts(value: Any) -> Iterator[Any]:
@@ -268,95 +265,6 @@ def walk(value: Any) -> Any:
     if type(value) not in ATOMS:
         Extent().add(value)
     return value
-
-
-def comparable(value: Any) -> Any:
-    """Guard the left side of a comparison: what it costs is bounded by that side, as it is now.
-
-    Containers are copied: the script's code may run before the comparison (its right side) and within it (an __eq__ on
-    either side), and could make them longer.
-    """
-    return value if type(value) in ATOMS else snapshot(value, Extent())
-
-
-def left_side(value: Any) -> Any:
-    """Guard the left side of a comparison that C code makes: what it costs may hang on the right side, too."""
-    if type(value) in ATOMS:
-        return value
-    extent = Extent()
-    kept = snapshot(value, extent)
-    return _Careful(kept, extent) if extent.decimals > _FEW or extent.long_integers > _FEW else kept
-
-
-def inner_side(value: Any) -> Any:
-    """Guard what stands between two comparisons: its left neighbour may be an object of the script, and sees it."""
-    kept = left_side(value)
-    if type(kept) is _Careful:
-        raise LimitError("many Decimals or long integers cannot be compared in a chain: use 'and'")
-    return kept
-
-
-class _Careful:
-    """A left side with many Decimals or long integers: one Decimal against one integer takes the integer's square."""
-
-    __slots__ = ("_extent", "_value")
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, value: Any, extent: Extent) -> None:
-        self._value = value
-        self._extent = extent
-
-    def _checked(self, other: Any) -> Any:
-        if type(other) in ATOMS:
-            return other
-        extent = Extent()
-        kept = snapshot(other, extent)
-        pairs = min(self._extent.decimals, extent.long_integers) + min(self._extent.long_integers, extent.decimals)
-        if pairs > _FEW:
-            raise LimitError("comparing many Decimals with long integers takes too long")
-        return kept
-
-    def __eq__(self, other: object) -> Any:
-        return self._value == self._checked(other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._value != self._checked(other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._value < self._checked(other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._value <= self._checked(other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._value > self._checked(other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._value >= self._checked(other)
-
-
-def snapshot(value: Any, extent: Extent) -> Any:
-    """Return a copy of the containers in a value that C code will visit later, or while it calls the script."""
-    extent.add(value)
-    return _copied(value)
-
-
-def _copied(value: Any) -> Any:
-    kind = type(value)
-    if kind in MAPPINGS:
-        if ATOMS.issuperset(map(type, value.values())):
-            return value.copy()
-        items = {key: _copied(item) for key, item in value.items()}
-        return Counter(items) if kind is Counter else items if kind is dict else DefaultDict(None, items)
-    if kind is ITEMS_VIEW:
-        return {key: _copied(item) for key, item in value}.items()
-    if kind in SETS:
-        return kind(value)
-    if kind not in SEQUENCES:
-        return value
-    if ATOMS.issuperset(map(type, value)):
-        return value if kind is tuple else value.copy()
-    return kind([_copied(item) for item in value])
 
 
 def hashable(key: Any) -> Any:

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.attributes import OFFERED, get_attribute
 from picloud.engine.sandbox.class_model import SCRIPT_MODULE, ScriptClass, script_defines
+from picloud.engine.sandbox.comparing import left_side
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.records import Record
-from picloud.engine.sandbox.sizes import hashable, left_side
+from picloud.engine.sandbox.sizes import hashable
 
 MAX_CACHED: Final = 100_000
 """Results that one function keeps, also where the script sets no bound."""

@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError
 from typing import Any, Final
 
 from picloud.engine.sandbox.attributes import dynamic_getattr
+from picloud.engine.sandbox.comparing import comparable, left_side
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import (
     dataclass_fields_of,
@@ -19,7 +20,7 @@ from picloud.engine.sandbox.dataclass_model import (
 )
 from picloud.engine.sandbox.named_tuples import named_tuple
 from picloud.engine.sandbox.operators import BINARY, add, contains, floor_divide, modulo, multiply, power
-from picloud.engine.sandbox.sizes import MAPPINGS, bounded, comparable, hashable, left_side, sized_result, spread
+from picloud.engine.sandbox.sizes import MAPPINGS, bounded, hashable, sized_result, spread
 from picloud.engine.sandbox.tables import in_chunks
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.class_model import ScriptClass
+from picloud.engine.sandbox.comparing import snapshot
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_TEXT
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.named_tuples import named_values
@@ -24,7 +25,6 @@ from picloud.engine.sandbox.sizes import (
     expect_text,
     parts,
     sized_result,
-    snapshot,
 )
 from picloud.engine.sandbox.stops import LimitError
 

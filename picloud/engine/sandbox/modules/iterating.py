@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from picloud.engine.sandbox.attributes import FUNCTION_ATTRIBUTES
+from picloud.engine.sandbox.comparing import left_side
 from picloud.engine.sandbox.containers import Lazy
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.operators import add
-from picloud.engine.sandbox.sizes import bounded, hashable, left_side, ticking
+from picloud.engine.sandbox.sizes import bounded, hashable, ticking
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_FACTORS: Final = 16

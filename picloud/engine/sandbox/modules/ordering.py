@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.builtin_functions import sorted_list
 from picloud.engine.sandbox.class_model import ScriptClass
+from picloud.engine.sandbox.comparing import left_side
 from picloud.engine.sandbox.containers import DefaultDict, Deque
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import take_slice
-from picloud.engine.sandbox.sizes import SIZED, bounded, left_side, ticking
+from picloud.engine.sandbox.sizes import SIZED, bounded, ticking
 from picloud.engine.sandbox.stops import LimitError
 
 MAX_MERGED: Final = 1000
