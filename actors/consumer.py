@@ -76,7 +76,7 @@ class Consumer:
         self._on_retry = on_retry
         self._on_outbox = on_outbox
         self._lanes: list[Lane[Message, LowWater]] = []
-        self._more = trio.Event()
+        self._idle = IdleLanes()
         self._touched = 0.0
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -95,15 +95,15 @@ class Consumer:
             await self._lanes[0].run(self._wait_for_message)
             return
         async with trio.open_nursery() as nursery:
-            for lane in self._lanes[1:]:
-                nursery.start_soon(lane.run, self._wait_for_more)
-            await self._lanes[0].run(self._wait_for_message)
+            nursery.start_soon(self._listen)
+            for lane in self._lanes:
+                nursery.start_soon(lane.run, self._wait_with_others)
 
     def drain(self) -> None:
         """Claim nothing more; `run` returns when what was claimed is settled."""
         self.stopping = True
         self.mailbox.wake()
-        self._more.set()
+        self._idle.wake_all()
 
     def details(self) -> dict[str, object]:
         """Return the figures that the tree shows."""
@@ -143,8 +143,7 @@ class Consumer:
         if pulled.retry_in is not None:
             self._on_retry(pulled.retry_in)
         if pulled.messages and len(pulled.messages) == limit:
-            more, self._more = self._more, trio.Event()
-            more.set()
+            self._idle.wake()
 
     def settled(self, verdict: Verdict[Message], acked: int) -> None:
         """Count what was acknowledged, and wake those who wait for its effects."""
@@ -182,7 +181,36 @@ class Consumer:
         await self.mailbox.wait()
         return True
 
-    async def _wait_for_more(self) -> bool:
+    async def _wait_with_others(self) -> bool:
         if not self.stopping:
-            await self._more.wait()
+            await self._idle.wait()
         return True
+
+    async def _listen(self) -> None:
+        """Pass wakes on: the lane that would hear them may be held by a slow handler."""
+        while not self.stopping:
+            await self.mailbox.wait()
+            self._idle.wake()
+
+
+class IdleLanes:
+    """Lanes of one queue that have nothing to do. A wake is for one of them, which wakes the next if it finds work."""
+
+    def __init__(self) -> None:
+        self._lot = trio.lowlevel.ParkingLot()
+        self._is_due = False
+
+    def wake(self) -> None:
+        """Wake one; if none waits, the first that would wait looks again."""
+        if not self._lot.unpark():
+            self._is_due = True
+
+    def wake_all(self) -> None:
+        self._lot.unpark_all()
+
+    async def wait(self) -> None:
+        if self._is_due:
+            self._is_due = False
+            await trio.lowlevel.checkpoint()
+        else:
+            await self._lot.park()

@@ -316,6 +316,53 @@ async def test_concurrent_lanes_run_batches_at_once(autojump_clock: MockClock) -
     assert sorted(store.acked) == list(range(12))
 
 
+async def test_message_that_comes_while_a_lane_is_held_starts_in_another_at_once(autojump_clock: MockClock) -> None:
+    store, wake = MemoryQueue(), WakeMailbox()
+    waits: list[float] = []
+    sent = [0.0] * 9
+
+    async def slow(messages: Sequence[Message]) -> Ran:
+        (message,) = messages
+        waits.append(trio.current_time() - sent[message.payload])  # type: ignore[index, arg-type]
+        await trio.sleep(60.0)
+        return Ran([outcome(m) for m in messages], 60.0)
+
+    consumer = make_consumer(store, slow, wake, concurrency=3)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(consumer.run)
+        for number in range(9):
+            sent[number] = trio.current_time()
+            store.ready.append(make_message(number))
+            wake.wake()
+            # two at once, then one after the other, then again with every lane held before
+            await trio.sleep([0.0, 1.0, 100.0][number % 3])
+        await trio.sleep(100.0)
+        consumer.drain()
+    assert max(waits) < 1.0
+    assert sorted(store.acked) == list(range(9))
+
+
+async def test_wake_while_every_lane_is_held_is_kept(autojump_clock: MockClock) -> None:
+    store, wake = MemoryQueue(0, 1), WakeMailbox()
+
+    async def slow(messages: Sequence[Message]) -> Ran:
+        await trio.sleep(10.0)
+        return Ran([outcome(m) for m in messages], 10.0)
+
+    consumer = make_consumer(store, slow, wake, concurrency=2)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(consumer.run)
+        await trio.sleep(5.0)
+        store.ready += [make_message(2), make_message(3)]
+        wake.wake()
+        await trio.sleep(30.0)
+        assert sorted(store.acked) == [0, 1, 2, 3]
+        asked = len(store.calls)
+        await trio.sleep(3600)
+        assert len(store.calls) == asked
+        consumer.drain()
+
+
 async def test_restarted_consumer_works_again(autojump_clock: MockClock) -> None:
     store = MemoryQueue(1)
     consumer = make_consumer(store, handle_all)
