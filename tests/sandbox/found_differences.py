@@ -89,6 +89,12 @@ def double(n):
     return n * 2
 return [str(uuid.UUID(int=True)), double(2), double(3), 'a\\tb'.expandtabs(True), round(2.55, True), 'a'.ljust(True),
     statistics.quantiles([1, 2, 3], n=True), [1, 2][True], 'ab'.replace('a', 'b', False), int('1', 10) + True]""",
+    "a slice is shown as it is": """\
+class Shown:
+    def __getitem__(self, key):
+        return repr(key)
+table = defaultdict(list)
+return [Shown()[1:'a':None], Shown()[:3], attempt(lambda: table[:3]), repr(table)]""",
     "many Decimals and long integers are compared as they are": """\
 many, ints, long = [Decimal(n) for n in range(50)], list(range(50)), [2 ** 1100 + n for n in range(50)]
 same = [many == ints, ints == many, many < ints, many <= ints, (many,) == (ints,), {'a': many} == {'a': ints}]

@@ -211,6 +211,8 @@ def _object_repr(value: Any) -> str:
     if kind is range or kind is BigRange:
         numbers = value if kind is range else value._numbers
         return sized_result(repr(numbers))  # type: ignore[no-any-return]
+    if kind is slice and ATOMS.issuperset((type(value.start), type(value.stop), type(value.step))):
+        return sized_result(repr(value))  # type: ignore[no-any-return]
     if type(kind) is type and (represent := getattr(kind, "_sandbox_repr_", None)) is not None:
         return sized_result(represent(value))  # type: ignore[no-any-return]
     name = STAND_INS.get(value) if callable(value) and kind.__hash__ is object.__hash__ else None
