@@ -241,8 +241,14 @@ class Writer:
             if self.maybe(0.05):
                 self.say(self.pick("raise", "raise RuntimeError('again') from error"))
         if "Exception" not in handler:
-            with self.block("except"):
-                self.say("note('other')")
+            # a limit must not be lost: plain Python knows none
+            if self.maybe(0.1):
+                with self.block("except"):
+                    self.say("note('other')")
+                    self.say("raise")
+            else:
+                with self.block("except Exception as error"):
+                    self.say("note('other' if type(error).__name__ != 'LimitError' else 'LimitError')")
         if self.maybe(0.3):
             with self.block("else"):
                 self.say("note('no error')")

@@ -53,6 +53,7 @@ def attempt(function):
 
 def told(error):
     if type(error).__name__ == 'LimitError':
+        NOTES.append('LimitError')
         raise error
     return [type(error).__name__, said(error, str)]
 
