@@ -95,6 +95,10 @@ class Shown:
         return repr(key)
 table = defaultdict(list)
 return [Shown()[1:'a':None], Shown()[:3], attempt(lambda: table[:3]), repr(table)]""",
+    "heaps are lists": """\
+return [attempt(lambda: heapq.heappop({})), attempt(lambda: heapq.heappush('a', 1)), attempt(lambda: heapq.heapify(())),
+    attempt(lambda: heapq.heapreplace(5, 1)), attempt(lambda: heapq.heappushpop(None, 1)),
+    attempt(lambda: heapq.heappop([])), attempt(lambda: heapq.heapreplace([], 1)), heapq.heappushpop([], 1)]""",
     "many Decimals and long integers are compared as they are": """\
 many, ints, long = [Decimal(n) for n in range(50)], list(range(50)), [2 ** 1100 + n for n in range(50)]
 same = [many == ints, ints == many, many < ints, many <= ints, (many,) == (ints,), {'a': many} == {'a': ints}]

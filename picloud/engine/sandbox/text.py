@@ -46,14 +46,14 @@ _DATES = frozenset([datetime.datetime, datetime.date, datetime.time])
 _QUICK = frozenset([int, float, bool, type(None)])
 
 
-def _said_type(value: object) -> str:
+def said_type(value: object) -> str:
     """What Python calls the type of an argument that does not fit."""
     return "None" if value is None else type(value).__name__
 
 
 def known_encoding(name: object) -> str:
     if type(name) is not str:
-        raise TypeError(f"argument 'encoding' must be str, not {_said_type(name)}")
+        raise TypeError(f"argument 'encoding' must be str, not {said_type(name)}")
     if name.lower() not in ENCODINGS:
         raise LookupError(f"the encoding is not available (available: {', '.join(sorted(ENCODINGS))})")
     return name
@@ -67,7 +67,7 @@ def error_mode(name: object) -> str:
 
 def _mode_name(name: object) -> str:
     if type(name) is not str:
-        raise TypeError(f"argument 'errors' must be str, not {_said_type(name)}")
+        raise TypeError(f"argument 'errors' must be str, not {said_type(name)}")
     return name
 
 

@@ -15,6 +15,7 @@ from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import take_slice
 from picloud.engine.sandbox.sizes import SIZED, bounded, ticking
 from picloud.engine.sandbox.stops import LimitError
+from picloud.engine.sandbox.text import said_type
 
 MAX_MERGED: Final = 1000
 Key = Callable[[Any], Any] | None
@@ -27,9 +28,9 @@ def _less(a: Any, b: Any) -> Any:
 # heapq: item `n` is not larger than items `2n + 1` and `2n + 2`.
 
 
-def _expect_list(heap: Any) -> list[Any]:
+def _expect_list(heap: Any, function: str, place: str = " 1") -> list[Any]:
     if type(heap) is not list:
-        raise TypeError(f"heap argument must be a list, not {type(heap).__name__}")
+        raise TypeError(f"{function}() argument{place} must be list, not {said_type(heap)}")
     return heap
 
 
@@ -62,13 +63,13 @@ def _sink(heap: list[Any], at: int) -> None:
 
 def push(heap: Any, item: Any, /) -> None:
     """heapq.heappush."""
-    _expect_list(heap).append(item)
+    _expect_list(heap, "heappush").append(item)
     _rise(heap, 0, len(heap) - 1)
 
 
 def pop(heap: Any, /) -> Any:
     """heapq.heappop."""
-    if not _expect_list(heap):
+    if not _expect_list(heap, "heappop", ""):
         raise IndexError("index out of range")
     last = heap.pop()
     if not heap:
@@ -80,20 +81,20 @@ def pop(heap: Any, /) -> Any:
 
 def replace(heap: Any, item: Any, /) -> Any:
     """heapq.heapreplace."""
-    first, heap[0] = _expect_list(heap)[0], item
+    first, heap[0] = _expect_list(heap, "heapreplace")[0], item
     _sink(heap, 0)
     return first
 
 
 def push_and_pop(heap: Any, item: Any, /) -> Any:
     """heapq.heappushpop."""
-    return replace(heap, item) if _expect_list(heap) and _less(heap[0], item) else item
+    return replace(heap, item) if _expect_list(heap, "heappushpop") and _less(heap[0], item) else item
 
 
 def heapify(heap: Any, /) -> None:
     """heapq.heapify."""
     meter = current_meter()
-    for at in reversed(range(len(_expect_list(heap)) // 2)):
+    for at in reversed(range(len(_expect_list(heap, "heapify", "")) // 2)):
         if meter.reason is not None:
             meter.fail()
         _sink(heap, at)
