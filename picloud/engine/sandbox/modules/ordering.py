@@ -81,7 +81,9 @@ def pop(heap: Any, /) -> Any:
 
 def replace(heap: Any, item: Any, /) -> Any:
     """heapq.heapreplace."""
-    first, heap[0] = _expect_list(heap, "heapreplace")[0], item
+    if not _expect_list(heap, "heapreplace"):
+        raise IndexError("index out of range")
+    first, heap[0] = heap[0], item
     _sink(heap, 0)
     return first
 
