@@ -68,6 +68,24 @@ class Reception:
     held_bytes: int = 0
     is_draining: bool = False
     on_empty: Callable[[], None] = lambda: None
+    is_watching: bool = False
+
+    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look after the time limits of the sessions while there are any.
+
+        One timer for all: trio-asyncio keeps a cancelled one until its time, and each command would leave one behind.
+        """
+        if not self.is_watching:
+            self.is_watching = True
+            self._watch_on(loop)
+
+    def _watch_on(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for session in list(self.sessions):
+            session.check_time(now)
+        self.is_watching = bool(self.sessions)
+        if self.is_watching:
+            loop.call_later(min(1.0, self.config.idle_timeout / 4, self.config.lifetime / 4), self._watch_on, loop)
 
     def make_protocol(self, loop: asyncio.AbstractEventLoop) -> asyncio.BaseProtocol:
         """Return the protocol of a new connection."""
@@ -153,7 +171,8 @@ class MailSession(SMTP):
         self.recipients: list[Recipient] = []
         self._faults = self._held = 0
         self._is_in_mail = False
-        self._ends: asyncio.TimerHandle | None = None
+        self._ends_at = 0.0
+        self._idle_until = 0.0
         super().__init__(
             Handler(self),
             data_size_limit=config.max_bytes,
@@ -165,6 +184,16 @@ class MailSession(SMTP):
             command_call_limit=CALLS,
             loop=loop,
         )
+        # never scheduled: aiosmtpd cancels it at the end
+        self._timeout_handle = asyncio.TimerHandle(0.0, self._timeout_cb, (), loop)
+
+    def check_time(self, now: float) -> None:
+        """End the session if it is over its time, or nothing came for too long."""
+        if now >= self._ends_at:
+            self.abort()
+        elif now >= self._idle_until:
+            self._idle_until = self._ends_at
+            self._timeout_cb()
 
     def dismiss(self) -> None:
         """End the session, now or when its mail was answered."""
@@ -192,16 +221,15 @@ class MailSession(SMTP):
         """Begin; called a second time when TLS begins."""
         super().connection_made(transport)
         self.reception.sessions.add(self)
-        if self._ends is None:
-            self._ends = self.loop.call_later(self.reception.config.lifetime, self.abort)
+        if not self._ends_at:
+            self._ends_at = self.loop.time() + self.reception.config.lifetime
+        self.reception.watch(self.loop)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Forget the session; called a second time when TLS could not begin."""
         if self not in self.reception.sessions:
             return
         self.reception.sessions.discard(self)
-        if self._ends is not None:
-            self._ends.cancel()
         super().connection_lost(error)
         if not self.reception.sessions:
             self.reception.on_empty()
@@ -255,6 +283,9 @@ class MailSession(SMTP):
 
     def _has_tls(self) -> bool:
         return self._tls_protocol is not None
+
+    def _reset_timeout(self, duration: float | None = None) -> None:
+        self._idle_until = self.loop.time() + (duration or self.reception.config.idle_timeout)
 
     def _timeout_cb(self) -> None:
         self._hang_up("421 4.4.2 nothing came for too long")

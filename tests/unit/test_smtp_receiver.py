@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import smtplib
 import socket
 import subprocess
@@ -262,6 +264,21 @@ async def test_a_session_ends_whatever_it_does() -> None:
             except ConnectionError:
                 pass
         await running.until(lambda: running.details["sessions"] == 0)
+
+
+async def test_commands_and_sessions_leave_no_timers_behind() -> None:
+    def chat() -> None:
+        for _ in range(5):
+            with running.raw() as raw:
+                raw.reply()
+                for _ in range(40):
+                    raw.ask(b"NOOP\r\n")
+
+    async with open_receiver() as running:
+        await client(chat)
+        await running.until(lambda: running.details["sessions"] == 0)
+        gc.collect()
+        assert sum(type(one) is asyncio.TimerHandle for one in gc.get_objects()) < 20
 
 
 async def test_a_client_that_is_always_refused_is_let_go() -> None:
