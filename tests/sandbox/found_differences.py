@@ -99,6 +99,8 @@ return [Shown()[1:'a':None], Shown()[:3], attempt(lambda: table[:3]), repr(table
 return [attempt(lambda: heapq.heappop({})), attempt(lambda: heapq.heappush('a', 1)), attempt(lambda: heapq.heapify(())),
     attempt(lambda: heapq.heapreplace(5, 1)), attempt(lambda: heapq.heappushpop(None, 1)),
     attempt(lambda: heapq.heappop([])), attempt(lambda: heapq.heapreplace([], 1)), heapq.heappushpop([], 1)]""",
+    "a star in the arguments of round, int and float": """\
+return [round(*[2.55], 1), round(*(7,), 2), int(*['5']), float(*['2']), attempt(lambda: round(*[1.5, 1], 1))[0]]""",
     "many Decimals and long integers are compared as they are": """\
 many, ints, long = [Decimal(n) for n in range(50)], list(range(50)), [2 ** 1100 + n for n in range(50)]
 same = [many == ints, ints == many, many < ints, many <= ints, (many,) == (ints,), {'a': many} == {'a': ints}]

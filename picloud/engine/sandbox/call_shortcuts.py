@@ -129,7 +129,8 @@ class CallShortcuts(Shortcuts):
 
     def rounded(self, node: ast.Call) -> ast.expr | None:
         """`round(…, 2)`: of a float it is short."""
-        if not isinstance(node.args[1], ast.Constant) or not self._scopes.has_temporaries():
+        starred = isinstance(node.args[0], ast.Starred)
+        if starred or not isinstance(node.args[1], ast.Constant) or not self._scopes.has_temporaries():
             return None
         kept = self.keep(node.args[0])
         if kept is None:
