@@ -23,7 +23,6 @@ from picloud.engine.sandbox.sizes import (
     bounded,
     expect_items,
     expect_text,
-    has_decimals_and_long_integers,
     has_long_integers,
     hashable,
     is_iterable,
@@ -146,12 +145,6 @@ def total(items: Iterable[Any], /, start: Any = 0) -> Any:
 # Comparing.
 
 
-def key_function(key: Callable[[Any], Any], kept_as: type[_Kept] | None = None) -> Callable[[Any], Any]:
-    """Guard a sort key: what it returns is compared by C code many times, and later."""
-    extent = Extent(limit=_MAX_KEY_NODES)
-    return lambda item: _ordered(key(item), extent, kept_as or _ByLess)
-
-
 class _Kept:
     """A key whose comparison runs code of the script, or takes long: each time with a copy, and stoppable.
 
@@ -195,13 +188,19 @@ class _ByMore(_Kept):
 
 def _ordered(value: Any, extent: Extent, kept_as: type[_Kept]) -> Any:
     """Guard what C code compares many times."""
-    extent.scripted, before = False, extent.text
+    extent.scripted, before = False, extent.digits
     kept = snapshot(value, extent)
     if type(value) in ATOMS:
         return kept_as(kept) if type(value) is int and value.bit_length() > LONG_INT_BITS else kept
     needs_care = kept is not value or extent.scripted
-    needs_care = needs_care or (extent.text - before >= LONG_INT_BITS >> 3 and has_long_integers(kept))
+    needs_care = needs_care or (extent.digits - before >= LONG_INT_BITS >> 3 and has_long_integers(kept))
     return kept_as(kept) if needs_care else kept
+
+
+def key_function(key: Callable[[Any], Any], kept_as: type[_Kept] = _ByLess) -> Callable[[Any], Any]:
+    """Guard a sort key: what it returns is compared by C code many times, and later."""
+    extent = Extent(limit=_MAX_KEY_NODES)
+    return lambda item: _ordered(key(item), extent, kept_as)
 
 
 def _itself(item: Any) -> Any:
@@ -233,7 +232,8 @@ def _compares_slowly(items: Any) -> bool:
     """
     extent = Extent()
     extent.add(items)
-    return extent.scripted or (extent.text >= LONG_INT_BITS >> 3 and has_decimals_and_long_integers(items))
+    may_be_long = extent.decimals > 0 and extent.digits >= LONG_INT_BITS >> 3
+    return extent.scripted or (may_be_long and has_long_integers(items))
 
 
 def minimum(*arguments: Any, key: Any = None, **default: Any) -> Any:

@@ -234,24 +234,9 @@ def has_long_integers(value: Any) -> bool:
     return any(type(item) is int and item.bit_length() > LONG_INT_BITS for item in parts(value))
 
 
-def has_decimals_and_long_integers(value: Any) -> bool:
-    """Tell whether Decimals may be compared with long integers when parts of a value are compared."""
-    kinds: set[type] = set()
-    level = [value]
-    while level:
-        below: list[Any] = []
-        for item in level:
-            found = set(map(type, _children(item, type(item)) or ()))
-            kinds |= found
-            if not ATOMS.issuperset(found):
-                below += [child for child in _children(item, type(item)) or () if type(child) not in ATOMS]
-        level = below
-    return decimal.Decimal in kinds and int in kinds and has_long_integers(value)
-
-
 def expect_short_digits(value: Any, extent: Extent) -> None:
     """Refuse to write out many long integers in one go: each takes the square of its length."""
-    if extent.text > MAX_DIGIT_BYTES:
+    if extent.digits > MAX_DIGIT_BYTES:
         size = sum([item.bit_length() >> 3 for item in parts(value) if type(item) is int])
         if size > MAX_DIGIT_BYTES:
             raise LimitError(f"the structure holds more than {MAX_DIGIT_BYTES} bytes of integers")

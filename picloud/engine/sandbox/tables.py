@@ -27,7 +27,9 @@ def in_chunks(items: Iterable[Any], put: Callable[[list[Any]], object], size: in
     What an iterator gives goes in before the next is asked for: a script sees the order.
     """
     if type(items) not in SIZED:
-        size = 1
+        for item in items:  # bounded() has it checked at each
+            put([item])
+        return
     source = iter(items)
     meter = current_meter()
     while part := list(itertools.islice(source, size)):

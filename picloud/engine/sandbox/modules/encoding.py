@@ -52,14 +52,12 @@ def dump_json(
     extent = Extent()
     if default is None:
         extent.add(value)
-        expect_short_digits(value, extent)
-        bare = indent is None and separators is None and ensure_ascii is allow_nan is True
-        if bare and sort_keys is skipkeys is False:
-            return sized_result(_ENCODER.encode(value))  # type: ignore[no-any-return]
-        default = _named_items
     else:
-        value, default = snapshot(value, extent), _guarded(default, extent)
-        expect_short_digits(value, extent)
+        value = snapshot(value, extent)
+    expect_short_digits(value, extent)
+    bare = default is None and indent is None and separators is None and ensure_ascii is allow_nan is True
+    if bare and sort_keys is skipkeys is False:
+        return sized_result(_ENCODER.encode(value))  # type: ignore[no-any-return]
     if sort_keys and extent.scripted:
         _expect_plain_keys(value)
     text = json.dumps(
@@ -70,7 +68,7 @@ def dump_json(
         allow_nan=bool(allow_nan),
         ensure_ascii=bool(ensure_ascii),
         separators=separators,
-        default=default,
+        default=_named_items if default is None else _guarded(default, extent),
     )
     return sized_result(text)  # type: ignore[no-any-return]
 

@@ -119,14 +119,9 @@ def _first(n: Any, items: Iterable[Any], key: Key, *, reverse: bool) -> Any:
     if key is not None and type(items) not in SIZED:
         # Python asks for an item's key before it reads the next
         keyed = [(key(item), item) for item in bounded(items)]
-        items, key = [item for _, item in keyed], _in_turn([found for found, _ in keyed])
+        first = take_slice(sorted_list(keyed, key=lambda pair: pair[0], reverse=reverse), None, n, None)
+        return [item for _, item in first]
     return take_slice(sorted_list(items, key=key, reverse=reverse), None, n, None)
-
-
-def _in_turn(keys: list[Any]) -> Callable[[Any], Any]:
-    """A sort key that was computed already: sorting asks for each once, in order."""
-    found = iter(keys)
-    return lambda item: next(found)
 
 
 def merge(*iterables: Iterable[Any], key: Key = None, reverse: bool = False) -> Any:
