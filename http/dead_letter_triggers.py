@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 from uuid import UUID
 
@@ -10,12 +9,9 @@ from pydantic import Field
 from quart import Blueprint, Response
 
 from picloud.db.apps import get_app
-from picloud.db.connection import Connection
 from picloud.db.dead_letter_triggers import (
-    get_dead_letter_trigger,
     insert_dead_letter_trigger,
     list_dead_letter_triggers,
-    update_dead_letter_trigger,
 )
 from picloud.dead_letter_spec import DeadLetterTriggerSpec
 from picloud.http.bodies import RequestBody, RetryAttempts, RetryBase, Text, Time, View
@@ -23,7 +19,7 @@ from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
 from picloud.http.responses import respond, respond_created
-from picloud.types import App, BackoffShape, TriggerId
+from picloud.types import BackoffShape
 
 blueprint = Blueprint("dead_letter_triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers/dead_letter")
 
@@ -85,17 +81,3 @@ async def create(app: str) -> Response:
         owner = await get_app(conn, app)
         trigger = await insert_dead_letter_trigger(conn, owner.id, DeadLetterTriggerSpec(**body.model_dump()))
     return respond_created(DeadLetterTriggerView.of(trigger))
-
-
-async def show_dead_letter_trigger(conn: Connection, owner: App, trigger_id: TriggerId) -> DeadLetterTriggerView:
-    """Return one trigger as JSON. Raises: TriggerNotFound."""
-    return DeadLetterTriggerView.of(await get_dead_letter_trigger(conn, owner.id, trigger_id))
-
-
-async def change_dead_letter_trigger(
-    conn: Connection, owner: App, trigger_id: TriggerId, body: DeadLetterTriggerChangeBody
-) -> DeadLetterTriggerView:
-    """Change what `body` names; the caller holds the trigger. Raises: as `update_dead_letter_trigger`."""
-    stored = await get_dead_letter_trigger(conn, owner.id, trigger_id)
-    spec = replace(stored.spec, **body.model_dump(exclude_unset=True))
-    return DeadLetterTriggerView.of(await update_dead_letter_trigger(conn, owner.id, trigger_id, spec))

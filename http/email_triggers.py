@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 from uuid import UUID
 
@@ -10,12 +9,9 @@ from pydantic import Field
 from quart import Blueprint, Response
 
 from picloud.db.apps import get_app
-from picloud.db.connection import Connection
 from picloud.db.email_triggers import (
-    get_email_trigger,
     insert_email_trigger,
     list_email_triggers,
-    update_email_trigger,
 )
 from picloud.http.bodies import RequestBody, RetryAttempts, RetryBase, Text, Time, View
 from picloud.http.node import node
@@ -23,7 +19,7 @@ from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import read_model, read_query
 from picloud.http.responses import respond, respond_created
 from picloud.mail_spec import EmailTriggerSpec
-from picloud.types import App, BackoffShape, TriggerId
+from picloud.types import BackoffShape
 
 blueprint = Blueprint("email_triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers/email")
 
@@ -86,17 +82,3 @@ async def create(app: str) -> Response:
         trigger = await insert_email_trigger(conn, owner.id, EmailTriggerSpec(**body.model_dump()))
     node().changed("triggers")
     return respond_created(EmailTriggerView.of(trigger))
-
-
-async def show_email_trigger(conn: Connection, owner: App, trigger_id: TriggerId) -> EmailTriggerView:
-    """Return one trigger as JSON. Raises: TriggerNotFound."""
-    return EmailTriggerView.of(await get_email_trigger(conn, owner.id, trigger_id))
-
-
-async def change_email_trigger(
-    conn: Connection, owner: App, trigger_id: TriggerId, body: EmailTriggerChangeBody
-) -> EmailTriggerView:
-    """Change what `body` names; the caller holds the trigger. Raises: as `update_email_trigger`."""
-    stored = await get_email_trigger(conn, owner.id, trigger_id)
-    spec = replace(stored.spec, **body.model_dump(exclude_unset=True))
-    return EmailTriggerView.of(await update_email_trigger(conn, owner.id, trigger_id, spec))

@@ -12,6 +12,8 @@ from quart import Blueprint, Response
 
 from picloud.db.apps import get_app
 from picloud.db.connection import Connection
+from picloud.db.dead_letter_triggers import get_dead_letter_trigger, update_dead_letter_trigger
+from picloud.db.email_triggers import get_email_trigger, update_email_trigger
 from picloud.db.scripts import get_script
 from picloud.db.triggers import (
     QueueTriggerSettings,
@@ -26,18 +28,14 @@ from picloud.db.triggers import (
 from picloud.errors import TriggerNotFound
 from picloud.http.bodies import RequestBody, RetryAttempts, RetryBase, Text, Time, View
 from picloud.http.cron_triggers import CronTriggerChangeBody, change_cron_trigger, show_cron_trigger
-from picloud.http.dead_letter_triggers import (
-    DeadLetterTriggerChangeBody,
-    change_dead_letter_trigger,
-    show_dead_letter_trigger,
-)
-from picloud.http.email_triggers import EmailTriggerChangeBody, change_email_trigger, show_email_trigger
+from picloud.http.dead_letter_triggers import DeadLetterTriggerChangeBody, DeadLetterTriggerView
+from picloud.http.email_triggers import EmailTriggerChangeBody, EmailTriggerView
 from picloud.http.http_triggers import HttpTriggerChangeBody, change_http_trigger, show_http_trigger
 from picloud.http.node import node
 from picloud.http.paging import PageQuery, make_page
 from picloud.http.requests import parse_id, read_model, read_query
 from picloud.http.responses import respond, respond_created, respond_nothing
-from picloud.types import App, BackoffShape, TriggerId, TriggerKind
+from picloud.types import App, AppId, BackoffShape, TriggerId, TriggerKind
 
 blueprint = Blueprint("triggers", __name__, url_prefix="/api/v1/apps/<app>/triggers")
 
@@ -170,12 +168,33 @@ class _Kind(NamedTuple):
     change: Callable[[Connection, App, TriggerId, Any], Awaitable[View]]
 
 
+def _by_spec(
+    body: type[BaseModel],
+    view: type[View],
+    get: Callable[[Connection, AppId, TriggerId], Awaitable[Any]],
+    update: Callable[[Connection, AppId, TriggerId, Any], Awaitable[Any]],
+) -> _Kind:
+    """A kind whose spec takes the fields of a change as they are."""
+
+    async def show(conn: Connection, owner: App, trigger_id: TriggerId) -> View:
+        return view.of(await get(conn, owner.id, trigger_id))
+
+    async def change(conn: Connection, owner: App, trigger_id: TriggerId, changes: BaseModel) -> View:
+        stored = await get(conn, owner.id, trigger_id)
+        spec = replace(stored.spec, **changes.model_dump(exclude_unset=True))
+        return view.of(await update(conn, owner.id, trigger_id, spec))
+
+    return _Kind(body, show, change)
+
+
 _KINDS: Mapping[TriggerKind, _Kind] = {
     "queue": _Kind(TriggerChangeBody, _show_queue_trigger, _change_queue_trigger),
     "http": _Kind(HttpTriggerChangeBody, show_http_trigger, change_http_trigger),
     "cron": _Kind(CronTriggerChangeBody, show_cron_trigger, change_cron_trigger),
-    "email": _Kind(EmailTriggerChangeBody, show_email_trigger, change_email_trigger),
-    "dead_letter": _Kind(DeadLetterTriggerChangeBody, show_dead_letter_trigger, change_dead_letter_trigger),
+    "email": _by_spec(EmailTriggerChangeBody, EmailTriggerView, get_email_trigger, update_email_trigger),
+    "dead_letter": _by_spec(
+        DeadLetterTriggerChangeBody, DeadLetterTriggerView, get_dead_letter_trigger, update_dead_letter_trigger
+    ),
 }
 
 
