@@ -7,7 +7,6 @@ method.
 from __future__ import annotations
 
 import datetime
-import decimal
 import uuid
 import zoneinfo
 from collections.abc import Callable, Mapping
@@ -16,11 +15,13 @@ from typing import Any, Final, NoReturn
 
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
+from picloud.engine.sandbox import decimals
 from picloud.engine.sandbox import methods_of_containers as containers
 from picloud.engine.sandbox import methods_of_texts as texts
 from picloud.engine.sandbox.builtin_functions import sort_list
 from picloud.engine.sandbox.class_model import EXCEPTION_ATTRIBUTES, ScriptClass, script_defines
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
+from picloud.engine.sandbox.decimals import Decimal
 from picloud.engine.sandbox.facade import Facade
 from picloud.engine.sandbox.operators import writable
 from picloud.engine.sandbox.searching import searching
@@ -50,7 +51,8 @@ def _of_moment(name: str) -> Method:
 _COMMON_TEXT: Final[dict[str, Method]] = {
     **direct("find index count isalnum isalpha isascii isdigit islower isspace istitle isupper"),
     **texts.PADDING, **texts.GROWING, **texts.BACKWARDS, **texts.STRIPPING, **texts.ENDS, **texts.SPLITTING,
-    "replace": texts.replace, "join": texts.join, "split": texts.split, "expandtabs": texts.expand_tabs,
+    "replace": texts.replace, "join": texts.join, "expandtabs": texts.expand_tabs,
+    "split": texts.split, "rsplit": texts.split_from_end, "splitlines": texts.split_lines,
 }  # fmt: skip
 _SET_READS: Final[dict[str, Method]] = {
     name: containers.set_operation(name)
@@ -118,10 +120,10 @@ ATTRIBUTES: Final[dict[type, Mapping[str, Method]]] = {
     datetime.timedelta: direct("days seconds microseconds total_seconds"),
     datetime.timezone: direct("utcoffset tzname dst"),
     zoneinfo.ZoneInfo: {**direct("key"), **{name: _of_moment(name) for name in ("utcoffset", "tzname", "dst")}},
-    decimal.Decimal: direct(
+    Decimal: direct(
         "is_nan is_finite is_infinite is_signed is_zero sqrt quantize copy_abs copy_negate normalize to_integral_value"
-        " compare adjusted copy_sign max min same_quantum to_integral_exact"
-    ) | {"as_tuple": texts.decimal_parts, "as_integer_ratio": texts.decimal_ratio},
+        " compare adjusted copy_sign max min same_quantum to_integral_exact as_integer_ratio"
+    ) | {"as_tuple": decimals.parts},
     property: direct("setter getter deleter"),
     uuid.UUID: direct("hex int version bytes urn variant"),
 }  # fmt: skip

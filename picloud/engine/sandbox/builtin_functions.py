@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import decimal
 import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from picloud.engine.sandbox.comparing import left_side, snapshot
+from picloud.engine.sandbox.comparing import comparable, snapshot
 from picloud.engine.sandbox.containers import BigRange, small_range
-from picloud.engine.sandbox.limits import MAX_DECIMAL_EXPONENT, MAX_INT_BITS, MAX_NUMBER_TEXT, MAX_WALK_NODES
+from picloud.engine.sandbox.limits import MAX_INT_BITS, MAX_NUMBER_TEXT, MAX_WALK_NODES
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.operators import add
+from picloud.engine.sandbox.operators import SMALL, add
 from picloud.engine.sandbox.sizes import (
     ATOMS,
-    LONG_INT_BITS,
+    FEW,
     MAPPINGS,
     SEQUENCES,
     SIZED,
@@ -23,7 +22,6 @@ from picloud.engine.sandbox.sizes import (
     bounded,
     expect_items,
     expect_text,
-    has_long_integers,
     hashable,
     is_iterable,
     sized_result,
@@ -36,6 +34,8 @@ from picloud.engine.sandbox.tables import put_pairs, to_set
 from picloud.engine.sandbox.text import encode, to_text
 
 _NUMBERS = frozenset([int, float])
+_QUICKLY_COMPARED = frozenset([str, bytes, int, float, bool])
+"""Types of which C code may compare a few, however long they are."""
 _MAX_KEY_NODES = 10 * MAX_WALK_NODES
 
 
@@ -94,7 +94,7 @@ def to_int(value: Any = 0, base: Any = None) -> int:
         return sized_result(int(value) if base is None else int(value, base))  # type: ignore[no-any-return]
     if base is not None:
         raise TypeError("int() can't convert non-string with explicit base")
-    return int(moderate(value))
+    return int(value)
 
 
 def to_float(value: Any = 0.0) -> float:
@@ -103,19 +103,12 @@ def to_float(value: Any = 0.0) -> float:
     return float(value)
 
 
-def moderate(value: Any) -> Any:
-    """Refuse a Decimal whose digits would fill the memory when they are written out."""
-    if type(value) is decimal.Decimal and value.is_finite() and abs(value.adjusted()) > MAX_DECIMAL_EXPONENT:
-        raise LimitError("the Decimal is too large")
-    return value
-
-
 def round_number(number: Any, ndigits: Any = None) -> Any:
     if ndigits is None:
-        return round(moderate(number))
+        return round(number)
     if type(ndigits) is int and abs(ndigits) > 1000:
         raise LimitError("round() takes at most 1000 digits")
-    return round(moderate(number), ndigits)
+    return round(number, ndigits)
 
 
 def total(items: Iterable[Any], /, start: Any = 0) -> Any:
@@ -146,7 +139,7 @@ def total(items: Iterable[Any], /, start: Any = 0) -> Any:
 
 
 class _Kept:
-    """A key whose comparison runs code of the script, or takes long: each time with a copy, and stoppable.
+    """A key whose comparison runs code of the script: each time with a copy, and stoppable.
 
     What a method of the script is handed it may keep, and make deep before it is compared again.
     """
@@ -168,10 +161,10 @@ class _ByLess(_Kept):
     __slots__ = ()
 
     def __lt__(self, other: Any) -> Any:
-        return left_side(self.held) < _bare(other)
+        return comparable(self.held) < _bare(other)
 
     def __gt__(self, other: Any) -> Any:
-        return left_side(_bare(other)) < self.held
+        return comparable(_bare(other)) < self.held
 
 
 class _ByMore(_Kept):
@@ -180,21 +173,19 @@ class _ByMore(_Kept):
     __slots__ = ()
 
     def __gt__(self, other: Any) -> Any:
-        return left_side(self.held) > _bare(other)
+        return comparable(self.held) > _bare(other)
 
     def __lt__(self, other: Any) -> Any:
-        return left_side(_bare(other)) > self.held
+        return comparable(_bare(other)) > self.held
 
 
 def _ordered(value: Any, extent: Extent, kept_as: type[_Kept]) -> Any:
     """Guard what C code compares many times."""
-    extent.scripted, before = False, extent.digits
+    if type(value) is float or (type(value) is int and -SMALL < value < SMALL):
+        return value
+    extent.scripted = False
     kept = snapshot(value, extent)
-    if type(value) in ATOMS:
-        return kept_as(kept) if type(value) is int and value.bit_length() > LONG_INT_BITS else kept
-    needs_care = kept is not value or extent.scripted
-    needs_care = needs_care or (extent.digits - before >= LONG_INT_BITS >> 3 and has_long_integers(kept))
-    return kept_as(kept) if needs_care else kept
+    return kept_as(kept) if kept is not value or extent.scripted else kept
 
 
 def key_function(key: Callable[[Any], Any], kept_as: type[_Kept] = _ByLess) -> Callable[[Any], Any]:
@@ -211,9 +202,9 @@ def _extreme(choose: Callable[..., Any], arguments: tuple[Any, ...], key: Any, d
     if len(arguments) == 1:
         source = bounded(arguments[0])
         arguments = (source,)
-        plain = type(source) in SIZED and not _compares_slowly(source)
+        plain = type(source) in SIZED and not _runs_script(source)
     else:
-        plain = ATOMS.issuperset(map(type, arguments)) and not _compares_slowly(arguments)
+        plain = ATOMS.issuperset(map(type, arguments)) and not _runs_script(arguments)
     kept_as = _ByMore if choose is max else _ByLess
     if key is not None:
         key = key_function(key, kept_as)
@@ -225,15 +216,16 @@ def _extreme(choose: Callable[..., Any], arguments: tuple[Any, ...], key: Any, d
     return choose(*arguments, key=key, **default)
 
 
-def _compares_slowly(items: Any) -> bool:
-    """Tell whether a script's methods may run when C code compares the items, or Decimals meet long integers.
+def _runs_script(items: Any) -> bool:
+    """Tell whether a script's methods may run when C code compares the items.
 
     Raises: LimitError for too much.
     """
+    if len(items) <= FEW and _QUICKLY_COMPARED.issuperset(map(type, items)):
+        return False
     extent = Extent()
     extent.add(items)
-    may_be_long = extent.decimals > 0 and extent.digits >= LONG_INT_BITS >> 3
-    return extent.scripted or (may_be_long and has_long_integers(items))
+    return extent.scripted
 
 
 def minimum(*arguments: Any, key: Any = None, **default: Any) -> Any:
@@ -245,7 +237,7 @@ def maximum(*arguments: Any, key: Any = None, **default: Any) -> Any:
 
 
 def sort_list(items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
-    if key is None and _compares_slowly(items):
+    if key is None and _runs_script(items):
         key = _itself
     items.sort(key=None if key is None else key_function(key), reverse=reverse)
 

@@ -12,6 +12,7 @@ from typing import Final
 from picloud.engine.sandbox.attributes import ATTRIBUTES, DIRECT
 from picloud.engine.sandbox.kinds import Kind
 from picloud.engine.sandbox.limits import CHARGE_FROM
+from picloud.engine.sandbox.methods_of_texts import SPLIT_AT_ONCE
 from picloud.engine.sandbox.shortcuts import Shortcuts, is_atomic, kind_is, kind_test, less, short_text
 from picloud.engine.sandbox.syntax_tree import call, constant, copied, is_type, load, store
 
@@ -26,7 +27,7 @@ _SHORT: Final = {
     **dict.fromkeys("upper lower title capitalize swapcase casefold strip lstrip rstrip".split(), CHARGE_FROM),
     "split": CHARGE_FROM // 8,
 }
-"""Methods of str whose guard looks at the size of their result only: without arguments, `split` with any."""
+"""Methods of str whose guard looks at the size of their result only: without arguments; `split` of short texts."""
 _USUAL: Final[dict[str, type]] = {
     **dict.fromkeys("append".split(), list),
     **dict.fromkeys("get items keys values setdefault".split(), dict),
@@ -96,10 +97,19 @@ class CallShortcuts(Shortcuts):
             return plain
         if (kind, name) in _KEYED and args:
             return plain
-        quick = name in _SHORT and (not args or name == "split")
-        if kind is str and quick and self._scopes.has_temporaries():
-            return short_text(plain, _SHORT[name])
-        return None
+        if kind is not str or name not in _SHORT or not self._scopes.has_temporaries():
+            return None
+        if name == "split":
+            return self._split(receiver, plain)
+        return None if args else short_text(plain, _SHORT[name])
+
+    def _split(self, receiver: ast.expr, plain: ast.Call) -> ast.expr | None:
+        """A long text is split in steps."""
+        if not all(map(self._scopes.is_steady, (receiver, *plain.args))):
+            return None
+        short = less(call("_len_", copied(receiver)), SPLIT_AT_ONCE)
+        guarded = self._by_table(*_twice(receiver), "split", _copies(plain.args), [])
+        return ast.IfExp(short, short_text(plain, _SHORT["split"]), guarded)
 
     def fused(self, receiver: ast.expr, name: str, node: ast.Call) -> ast.expr | None:
         """`receiver.name(…)`: look-up and call in one step, by the table of that method."""

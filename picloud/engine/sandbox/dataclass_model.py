@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any, ClassVar, Final
 
 from picloud.engine.sandbox.class_model import SHOWN, ScriptClass
-from picloud.engine.sandbox.comparing import left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import Counter, DefaultDict
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.modules.copying import deep_copy
@@ -216,7 +216,7 @@ def _equality(names: tuple[str, ...]) -> Callable[[Any, Any], Any]:
             return NotImplemented
         current_meter().check()
         # as items of tuples: what is identical is equal
-        return all((left_side(getattr(self, name)),) == (getattr(other, name),) for name in names)
+        return all((comparable(getattr(self, name)),) == (getattr(other, name),) for name in names)
 
     return equals
 
@@ -226,7 +226,7 @@ def _ordering(names: tuple[str, ...]) -> dict[str, Callable[[Any, Any], Any]]:
         def ordered(self: Any, other: Any) -> Any:
             if type(other) is not type(self):
                 return NotImplemented
-            mine = left_side(tuple([getattr(self, name) for name in names]))
+            mine = comparable(tuple([getattr(self, name) for name in names]))
             theirs = tuple([getattr(other, name) for name in names])
             return getattr(mine, sign)(theirs)
 

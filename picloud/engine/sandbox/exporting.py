@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import datetime
-import decimal
 import json
 import math
 import uuid
@@ -12,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from picloud.engine.sandbox.decimals import Decimal
 from picloud.engine.sandbox.limits import MAX_WALK_NESTING
 from picloud.engine.sandbox.meter import Meter
 from picloud.engine.sandbox.named_tuples import named_values
@@ -74,7 +74,7 @@ def _export(value: Any, path: str, depth: int) -> Any:
         return [_export(item, _below(path, f"[{at}]"), depth + 1) for at, item in enumerate(items)]
     if kind in _DATES:
         return value.isoformat()
-    if kind is decimal.Decimal or kind is uuid.UUID:
+    if kind is Decimal or kind is uuid.UUID:
         return str(value)
     if kind is bytes:
         return base64.b64encode(value).decode("ascii")

@@ -194,12 +194,11 @@ class Expressions(Visitor, RestrictingNodeTransformer):
                 return node
             return self._membership(node, kinds[0], kinds[1])
         items = [node.left, *node.comparators]
-        needs_guard = [not isinstance(operator, ast.Is | ast.IsNot) for operator in operators]
-        for at, guarded in enumerate(needs_guard):
+        for at, operator in enumerate(operators):
             # the left side decides how deep a comparison goes; against an atom it goes nowhere
+            guarded = not isinstance(operator, ast.Is | ast.IsNot)
             if guarded and not is_atomic(kinds[at]) and not is_atomic(kinds[at + 1]):
-                inner = at > 0 and needs_guard[at - 1]
-                items[at] = self._comparable(items[at], "_inner_" if inner else "_cmp_")
+                items[at] = self._comparable(items[at])
         node.left, node.comparators = items[0], items[1:]
         return node
 
@@ -214,11 +213,11 @@ class Expressions(Visitor, RestrictingNodeTransformer):
         found = self.shortcuts.contains(item, container, cheap=cheap) or call("_contains_", item, container)
         return placed(ast.UnaryOp(ast.Not(), found) if isinstance(node.ops[0], ast.NotIn) else found, node)
 
-    def _comparable(self, item: ast.expr, guard: str) -> ast.expr:
-        quick = self.shortcuts.comparable(item, guard)
+    def _comparable(self, item: ast.expr) -> ast.expr:
+        quick = self.shortcuts.comparable(item)
         if quick is None and isinstance(item, ast.Name):
-            quick = ast.IfExp(is_type(item, "_int_"), load(item.id), call(guard, load(item.id)))
-        return placed(quick or call(guard, item), item)
+            quick = ast.IfExp(is_type(item, "_int_"), load(item.id), call("_cmp_", load(item.id)))
+        return placed(quick or call("_cmp_", item), item)
 
     # Displays, comprehensions, text.
 

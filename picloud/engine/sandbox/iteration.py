@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from picloud.engine.sandbox.class_model import ScriptClass
-from picloud.engine.sandbox.comparing import left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import (
     ITERATOR_TYPES,
     Deque,
@@ -112,7 +112,7 @@ def to_iterator(iterable: Any, *sentinel: Any) -> Any:
 
 def _until(function: Callable[[], Any], sentinel: Any) -> Generator[Any, None, None]:
     meter = current_meter()
-    while left_side(value := function()) != sentinel:
+    while comparable(value := function()) != sentinel:
         if meter.reason is not None or meter.finished:
             meter.fail()
         yield value

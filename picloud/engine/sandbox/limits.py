@@ -27,6 +27,8 @@ MAX_POW_MOD_BITS: Final = 4096
 MAX_FORMAT_WIDTH: Final = 10_000
 MAX_FORMAT_SPEC: Final = 200
 MAX_DECIMAL_EXPONENT: Final = 5000
+MAX_DECIMAL_INT_BITS: Final = 20_000
+"""Of an integer that a Decimal is made of, or meets."""
 MAX_NUMBER_TEXT: Final = 20_000
 """Characters of a text that is read as a number."""
 MAX_ITERATOR_NESTING: Final = 20
@@ -37,6 +39,9 @@ MAX_WALK_NODES: Final = 200_000
 """Values, each counted as often as it is reachable: a value shared by two lists counts twice."""
 MAX_WALK_NESTING: Final = 100
 MAX_WALK_TEXT: Final = 16 * MIB
+MAX_KEY_NODES: Final = 10_000
+"""Values in a tuple that is a key: it is compared with every key of the same hash."""
+MAX_KEY_TEXT: Final = 256 * KIB
 
 CHARGE_FROM: Final = 4096
 """Results smaller than this many bytes are not charged to the execution: they would cost more to count than to make."""

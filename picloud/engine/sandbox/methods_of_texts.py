@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-import decimal
-from typing import Any
+import operator
+from typing import Any, Final
 
-from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_DECIMAL_EXPONENT, MAX_TEXT, MAX_WALK_TEXT
-from picloud.engine.sandbox.records import Record
-from picloud.engine.sandbox.sizes import SIZED, TEXTS, bounded, expect_text, is_iterable, sized_result, walk
+from picloud.engine.sandbox.limits import CHARGE_FROM, KIB, MAX_TEXT, MAX_WALK_TEXT
+from picloud.engine.sandbox.meter import current_meter
+from picloud.engine.sandbox.sizes import (
+    SIZED,
+    TEXTS,
+    bounded,
+    expect_items,
+    expect_room,
+    expect_text,
+    is_iterable,
+    sized_result,
+    walk,
+)
 from picloud.engine.sandbox.stops import LimitError
+
+SPLIT_AT_ONCE: Final = 64 * KIB
+"""Longer texts are split in steps."""
+_STEP: Final = 16 * KIB
+_LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 def _padding(name: str) -> Any:
@@ -27,11 +42,16 @@ def _growing(name: str) -> Any:
     return grow
 
 
+def _expect_cheap_search(sub: Any, text: Any) -> None:
+    if len(sub) > 16 and len(sub) * len(text) > 4 * MAX_WALK_TEXT:
+        raise LimitError("the search from the end is too expensive")
+
+
 def _searching_backwards(name: str) -> Any:
     def search(text: Any, *args: Any, **kwargs: Any) -> Any:
         sub: Any = args[0] if args else kwargs.get("sep")
-        if type(sub) in TEXTS and len(sub) > 16 and len(sub) * len(text) > 4 * MAX_WALK_TEXT:
-            raise LimitError("the search from the end is too expensive")
+        if type(sub) in TEXTS:
+            _expect_cheap_search(sub, text)
         return sized_result(getattr(text, name)(*args, **kwargs))
 
     return search
@@ -112,7 +132,48 @@ def expand_tabs(text: str, tabsize: Any = 8) -> Any:
 
 
 def split(text: Any, sep: Any = None, maxsplit: Any = -1) -> Any:
+    if len(text) > SPLIT_AT_ONCE:
+        return _split_in_steps(text, sep, maxsplit, at=-1)
     return sized_result(text.split(sep, maxsplit))
+
+
+def split_from_end(text: Any, sep: Any = None, maxsplit: Any = -1) -> Any:
+    if len(text) <= SPLIT_AT_ONCE:
+        return sized_result(text.rsplit(sep, maxsplit))
+    if type(sep) in TEXTS:
+        _expect_cheap_search(sep, text)
+    return _split_in_steps(text, sep, maxsplit, at=0)
+
+
+def _split_in_steps(text: Any, sep: Any, maxsplit: Any, *, at: int) -> list[Any]:
+    """Split at all of a long text's separators, some thousands at a time; `at` is where the rest of it stands."""
+    apply = type(text).split if at else type(text).rsplit
+    left = operator.index(maxsplit)
+    left = MAX_TEXT if left < 0 else left
+    meter = current_meter()
+    parts: list[Any] = []
+    while True:
+        step = min(left, _STEP)
+        part = apply(text, sep, step)
+        expect_room(parts, part)
+        if len(part) <= step or step == left:
+            parts += part if at else reversed(part)
+            break
+        text = part.pop(at)
+        parts += part if at else reversed(part)
+        left -= step
+        if meter.reason is not None:
+            meter.fail()
+    if not at:
+        parts.reverse()
+    return sized_result(parts)  # type: ignore[no-any-return]
+
+
+def split_lines(text: Any, keepends: Any = False) -> Any:
+    if len(text) > SPLIT_AT_ONCE:
+        ends = _LINE_ENDS if type(text) is str else [b"\n", b"\r"]
+        expect_items(sum([text.count(end) for end in ends]))
+    return sized_result(text.splitlines(keepends))
 
 
 def int_to_bytes(number: int, length: Any = 1, byteorder: Any = "big", *, signed: Any = False) -> bytes:
@@ -121,28 +182,9 @@ def int_to_bytes(number: int, length: Any = 1, byteorder: Any = "big", *, signed
     return number.to_bytes(length, byteorder, signed=signed)
 
 
-class DecimalTuple(Record):
-    """What Decimal.as_tuple gives."""
-
-    __slots__ = ()
-    _fields_ = ("sign", "digits", "exponent")
-
-
-def decimal_parts(number: decimal.Decimal) -> DecimalTuple:
-    return DecimalTuple(tuple(number.as_tuple()))
-
-
-def decimal_ratio(number: decimal.Decimal) -> tuple[int, int]:
-    """Decimal.as_integer_ratio: both integers have as many digits as the number and its exponent have together."""
-    _, digits, exponent = number.as_tuple()
-    if isinstance(exponent, int) and len(digits) + abs(exponent) > MAX_DECIMAL_EXPONENT:
-        raise LimitError("the Decimal is too long for a ratio of integers")
-    return number.as_integer_ratio()
-
-
 PADDING = {name: _padding(name) for name in ("ljust", "rjust", "center", "zfill")}
 GROWING = {name: _growing(name) for name in ("upper", "lower", "casefold", "title", "swapcase", "capitalize")}
-BACKWARDS = {name: _searching_backwards(name) for name in ("rfind", "rindex", "rpartition", "rsplit")}
+BACKWARDS = {name: _searching_backwards(name) for name in ("rfind", "rindex", "rpartition")}
 STRIPPING = {name: _stripping(name) for name in ("strip", "lstrip", "rstrip")}
 ENDS = {name: _comparing_ends(name) for name in ("startswith", "endswith")}
-SPLITTING = {name: _growing(name) for name in ("splitlines", "partition", "removeprefix", "removesuffix", "hex")}
+SPLITTING = {name: _growing(name) for name in ("partition", "removeprefix", "removesuffix", "hex")}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from picloud.engine.sandbox.class_model import SCRIPT_MODULE, ScriptClass
-from picloud.engine.sandbox.comparing import left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.dataclass_model import Field, Shape, hasher, initializer, representer
 from picloud.engine.sandbox.limits import MAX_NAME
 from picloud.engine.sandbox.meter import current_meter
@@ -99,6 +99,6 @@ def _comparison(sign: str, values: Callable[[Any], tuple[Any, ...]]) -> Callable
         if theirs is None:
             return NotImplemented
         current_meter().check()
-        return compare(left_side(values(self)), theirs)
+        return compare(comparable(values(self)), theirs)
 
     return apply

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import decimal
 import uuid
 import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
@@ -26,16 +25,16 @@ from picloud.engine.sandbox.attributes import (
     method_table,
 )
 from picloud.engine.sandbox.class_model import BUILTIN_EXCEPTIONS, SCRIPT_MODULE, ScriptClass, allow_as_base
-from picloud.engine.sandbox.comparing import inner_side, left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import script_dataclass
+from picloud.engine.sandbox.decimals import Decimal, to_decimal
 from picloud.engine.sandbox.facade import Facade, offered_names
 from picloud.engine.sandbox.kind_unions import STAND_INS, KindUnion, real_kinds
 from picloud.engine.sandbox.meter import die
 from picloud.engine.sandbox.modules import MODULES
 from picloud.engine.sandbox.modules.collecting import counter, default_dict, deque
 from picloud.engine.sandbox.modules.encoding import make_uuid
-from picloud.engine.sandbox.modules.numeric import to_decimal
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
 from picloud.engine.sandbox.modules.timing import to_zone
 from picloud.engine.sandbox.sizes import ATOMS, SIZED, hashable, sized_result, unpackable
@@ -60,7 +59,7 @@ TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
 """Names of types: the function that a script calls, and the real class for isinstance, type and match."""
 
 _IMPORTED_TYPES: Final[Mapping[str, tuple[Callable[..., Any], type]]] = {
-    "decimal.Decimal": (to_decimal, decimal.Decimal),
+    "decimal.Decimal": (to_decimal, Decimal),
     "collections.Counter": (counter, Counter),
     "collections.defaultdict": (default_dict, DefaultDict),
     "collections.deque": (deque, Deque),
@@ -201,7 +200,7 @@ GUARDS: Final[dict[str, Any]] = {
     "_sized_types_": SIZED, "_looked_at_": frozenset([tuple, slice]), "_newkey_": operators.writable_key,
     "_begin_augitem_": operators.begin_augment_item, "_begin_augattr_": begin_augment_attribute,
     "_contains_": operators.contains, "_slice_": operators.take_slice, "_setslice_": operators.put_slice,
-    "_key_": hashable, "_cmp_": left_side, "_inner_": inner_side, "_star_": unpackable, "_mapping_": to_mapping,
+    "_key_": hashable, "_cmp_": comparable, "_star_": unpackable, "_mapping_": to_mapping,
     "_key_set_": to_set, "_add_keys_": add_keys, "_sized_": sized_result,
     "_unpack_": iteration.unpacked, "_unpack_each_": iteration.unpacked_each,
     "_fmt_": text.format_field, "_fstr_": text.join_fields,

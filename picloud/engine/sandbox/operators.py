@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 import operator
 import re
 from collections.abc import Callable
@@ -11,10 +10,10 @@ from typing import Any, Final
 from picloud.engine.sandbox.class_model import ScriptClass, script_defines
 from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import BigRange, Counter, DefaultDict, Deque
+from picloud.engine.sandbox.decimals import Decimal, to_decimal
 from picloud.engine.sandbox.kind_unions import union_of
 from picloud.engine.sandbox.limits import (
     CHARGE_FROM,
-    MAX_DECIMAL_EXPONENT,
     MAX_INT_BITS,
     MAX_POW_MOD_BITS,
 )
@@ -43,8 +42,6 @@ from picloud.engine.sandbox.sizes import (
 )
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import put_pairs, to_set
-
-Decimal = decimal.Decimal
 
 _NUMBERS: Final = frozenset([int, float, bool, Decimal])
 SMALL: Final = 1 << 62
@@ -98,14 +95,12 @@ def power(base: Any, exp: Any, mod: Any = None) -> Any:
         numbers = [n for n in (base, exp, mod) if isinstance(n, int)]
         if max([n.bit_length() for n in numbers], default=0) > MAX_POW_MOD_BITS:
             raise LimitError(f"pow() with a modulus takes numbers of at most {MAX_POW_MOD_BITS} bits")
-        _divisible(base, exp)  # decimals: as many steps as the exponent has digits
-        _divisible(mod, exp)
+        if isinstance(base, int) and Decimal in (type(exp), type(mod)):
+            base = to_decimal(base)  # Python asks only the first of three
         return pow(base, exp, mod)
-    if isinstance(base, int) and isinstance(exp, int):
-        if exp > 0 and base.bit_length() * exp > MAX_INT_BITS and base not in (-1, 0, 1):
-            raise too_many_bits()
-    elif Decimal in (type(base), type(exp)) and not -MAX_DECIMAL_EXPONENT <= exp <= MAX_DECIMAL_EXPONENT:
-        raise LimitError("the exponent of a Decimal is too large")
+    grows = isinstance(base, int) and isinstance(exp, int) and exp > 0 and base not in (-1, 0, 1)
+    if grows and base.bit_length() * exp > MAX_INT_BITS:
+        raise too_many_bits()
     return base**exp
 
 
@@ -116,14 +111,10 @@ def shift_left(a: Any, b: Any) -> Any:
 
 
 def _divisible(a: Any, b: Any) -> bool:
-    """Refuse divisions of long integers, which cost the product of both lengths, and of extreme decimals."""
-    if isinstance(a, int) and isinstance(b, int):
-        if a.bit_length() > 2 * MAX_INT_BITS and b.bit_length() > MAX_POW_MOD_BITS:
-            raise too_many_bits()
-    elif Decimal in (type(a), type(b)):
-        for number in (a, b):
-            if type(number) is Decimal and number.is_finite() and abs(number.adjusted()) > MAX_DECIMAL_EXPONENT:
-                raise LimitError("the Decimal is too large to divide")
+    """Refuse divisions of long integers, which cost the product of both lengths."""
+    both = isinstance(a, int) and isinstance(b, int)
+    if both and a.bit_length() > 2 * MAX_INT_BITS and b.bit_length() > MAX_POW_MOD_BITS:
+        raise too_many_bits()
     return True
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 import itertools
 import re
 from functools import lru_cache
@@ -13,7 +12,7 @@ from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_FORMAT_WIDTH, MAX_TEX
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.sizes import ATOMS, TEXTS, sized_result
 from picloud.engine.sandbox.stops import LimitError
-from picloud.engine.sandbox.text import moderate, to_repr, to_text
+from picloud.engine.sandbox.text import to_repr, to_text
 
 _LONGEST_FLOAT = 320
 """Characters of `%f` without its precision."""
@@ -72,8 +71,6 @@ def _length(atom: Any) -> int:
         return len(atom)
     if kind is int:
         return atom.bit_length() // 3 + 2  # type: ignore[no-any-return]
-    if kind is decimal.Decimal:
-        moderate(atom)  # `%d` writes all of its digits
     return _LONGEST_FLOAT if kind is float else len(str(atom))
 
 

@@ -129,6 +129,8 @@ def _limits() -> Iterator[str]:
     yield f"- an integer: {limits.MAX_INT_BITS:,} bits; a number read from text: {limits.MAX_NUMBER_TEXT:,} characters"
     walk = f"{limits.MAX_WALK_NODES:,} values, {limits.MAX_WALK_NESTING} levels"
     yield f"- data that is compared, hashed, printed or encoded: {walk}"
+    yield f"- a tuple that is a key: {limits.MAX_KEY_NODES:,} values; keys of one hash: few of them in one table"
+    yield f"- an integer that a Decimal is made of or meets: {limits.MAX_DECIMAL_INT_BITS:,} bits"
     yield f"- a format width: {limits.MAX_FORMAT_WIDTH:,}; iterators in iterators: {limits.MAX_ITERATOR_NESTING}"
     source = f"{limits.MAX_SOURCE_NODES:,} nodes, {limits.MAX_SOURCE_NESTING} levels"
     yield f"- a source: {limits.MAX_SOURCE_BYTES // limits.KIB} KiB, {source}"

@@ -6,19 +6,16 @@ address, or with all that an exception holds.
 
 from __future__ import annotations
 
-import decimal
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from picloud.engine.sandbox.comparing import comparable, left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.limits import MAX_WALK_TEXT
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.sizes import ATOMS, SIZED, TEXTS
 from picloud.engine.sandbox.text import to_repr
 
-_DECIMAL_COST: Final = MAX_WALK_TEXT // 10
-"""Bytes that could be compared while one Decimal is compared with a long integer."""
 _SHORT_TUPLE: Final = 16
 
 
@@ -29,8 +26,6 @@ def _cost(atom: Any) -> int | None:
         return len(atom)
     if kind is int:
         return atom.bit_length() >> 3  # type: ignore[no-any-return]
-    if kind is decimal.Decimal:
-        return _DECIMAL_COST
     return 0 if kind in ATOMS else None
 
 
@@ -59,7 +54,7 @@ def _places(item: Any, items: Iterator[Any]) -> Iterator[int]:
 
 
 def _are_equal(held: Any, item: Any) -> Any:
-    return left_side(held) == item if type(held) in SIZED else held == item
+    return comparable(held) == item if type(held) in SIZED else held == item
 
 
 def is_in(item: Any, sequence: Any) -> bool:

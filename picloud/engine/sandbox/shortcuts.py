@@ -128,7 +128,7 @@ class Shortcuts:
         is_plain = ast.Compare(call("_type_", first), [ast.IsNot()], [load("_tuple_")])
         return ast.IfExp(is_plain, copied(again), call("_key_", copied(again)))
 
-    def comparable(self, item: ast.expr, guard: str) -> ast.expr | None:
+    def comparable(self, item: ast.expr) -> ast.expr | None:
         """A number or a text: comparing it goes nowhere."""
         if not self._scopes.has_temporaries():
             return None
@@ -137,7 +137,7 @@ class Shortcuts:
             return None
         first, again = kept
         atom = _either(kind_test(first, _INT), kind_is(_STR), kind_is(_FLOAT))
-        return ast.IfExp(atom, copied(again), call(guard, copied(again)))
+        return ast.IfExp(atom, copied(again), call("_cmp_", copied(again)))
 
     def contains(self, item: ast.expr, container: ast.expr, *, cheap: bool) -> ast.expr | None:
         """`item in container` for a small number or a short text, which `cheap` says it is, and a builtin container."""

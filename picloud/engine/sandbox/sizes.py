@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import uuid
 import zoneinfo
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
+from picloud.engine.sandbox.collisions import count_collisions, expect_few
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
+from picloud.engine.sandbox.decimals import Decimal
 from picloud.engine.sandbox.limits import (
     CHARGE_FROM,
     MAX_INT_BITS,
     MAX_ITEMS,
+    MAX_KEY_NODES,
+    MAX_KEY_TEXT,
     MAX_TEXT,
     MAX_WALK_NESTING,
     MAX_WALK_NODES,
@@ -25,7 +28,7 @@ from picloud.engine.sandbox.stops import LimitError
 ATOMS: Final = frozenset(
     [
         int, float, bool, str, bytes, type(None), type(...), complex, datetime.datetime, datetime.date, datetime.time,
-        datetime.timedelta, datetime.timezone, decimal.Decimal, uuid.UUID, zoneinfo.ZoneInfo,
+        datetime.timedelta, datetime.timezone, Decimal, uuid.UUID, zoneinfo.ZoneInfo,
     ]
 )  # fmt: skip
 """Types whose values hold no script values."""
@@ -41,19 +44,13 @@ HASHED: Final = SETS | MAPPINGS | {_KEYS, ITEMS_VIEW}
 SIZED: Final = SEQUENCES | MAPPINGS | TEXTS | VIEWS | {range}
 """Types that C code may iterate: their length is known and bounded."""
 
-SPREAD_FROM: Final = 4096
-"""Hash tables of more items are looked at for colliding keys before C code works on all of them in one go."""
-SPREAD_LEAST: Final = 256
-"""And each of more items than this, where there are many tables in one value."""
 FEW: Final = 32
 """Larger containers are looked at by C code first."""
 _QUICKLY_COUNTED: Final = TEXTS | {int, float, bool, type(None)}
-_DECIMAL_BYTES: Final = decimal.Decimal().__sizeof__()
+_DECIMAL_BYTES: Final = Decimal().__sizeof__()
 
 _ZONED: Final = frozenset([datetime.datetime, datetime.time, datetime.timezone])
 """Types that show the name of a time zone, which may be long."""
-
-LONG_INT_BITS: Final = 256
 
 MAX_DIGIT_BYTES: Final = 2 * 1024 * 1024
 
@@ -77,29 +74,28 @@ def _children(value: Any, kind: type) -> Collection[Any] | None:
     return None
 
 
-def spread(table: Any, least: int = SPREAD_FROM) -> Any:
+def spread(table: Any) -> Any:
     """Return the set or dict if C code may insert or look up all of its keys in one go.
 
-    Keys can be chosen to collide (`i * (2**61 - 1)`, and tuples); then that work is quadratic and holds the GIL. Their
-    hashes tell: as integers they do not collide themselves.
-    Raises: LimitError when most keys share a hash.
+    Raises: LimitError when too many keys share a hash.
     """
-    if len(table) > least and type(table) in HASHED:
-        keys = [key for key, _ in table] if type(table) is ITEMS_VIEW else table
-        # no map(): the hashes of long tuples take their time, and bytecode can be interrupted
-        if 2 * len({hash(key) for key in keys}) < len(table):
-            raise LimitError("most keys of the set or dict have the same hash")
+    if type(table) in HASHED:
+        expect_few(_collisions(table))
     return table
+
+
+def _collisions(table: Any) -> int:
+    return count_collisions([key for key, _ in table] if type(table) is ITEMS_VIEW else table)
 
 
 class Extent:
     """How much C code (or recursion) would visit of some values; what is shared counts each time it is reached."""
 
-    __slots__ = ("decimals", "digits", "hashed", "limit", "nodes", "scripted", "text")
+    __slots__ = ("collisions", "digits", "limit", "nodes", "scripted", "text")
 
     def __init__(self, limit: int = MAX_WALK_NODES) -> None:
         self.limit = limit
-        self.nodes = self.text = self.hashed = self.decimals = self.digits = 0
+        self.nodes = self.text = self.collisions = self.digits = 0
         self.scripted = False
         """Whether there is an object of the script in there: its methods may run while C code is at work."""
 
@@ -132,14 +128,15 @@ class Extent:
                     children = item.values()
                     if size > FEW:
                         children = [*item, *children]
+                        self.collisions += count_collisions(item)
                     else:
                         try:
                             text += len("".join(item))  # keys mostly are short texts
                         except TypeError:
                             children = [*item, *children]
+                            self.collisions += count_collisions(item)
                 elif kind is list:
-                    size = len(item)
-                    children = item
+                    size, children = len(item), item
                 else:
                     if type(kind) is not type:
                         self.scripted = True  # of a class that has a metaclass: the script's
@@ -147,6 +144,8 @@ class Extent:
                     if children is None:
                         continue
                     size = len(children)
+                    if kind in HASHED:
+                        self.collisions += _collisions(item)
                 nodes += size
                 if nodes > limit:
                     break
@@ -168,21 +167,14 @@ class Extent:
                         below.append(child)
                     else:
                         text += _text_in(child)
-                        self.decimals += kind is decimal.Decimal
             self.nodes, self.text = nodes, text + digits
-            self._check()
-            if depth > MAX_WALK_NESTING:
-                raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
+            self._check(depth)
             level = below
             depth += 1
         self.digits += digits
 
     def _count_large(self, item: Any, children: Collection[Any], size: int) -> tuple[int, int] | None:
         """Return the bytes of text and of integers by C code where all children are of one plain type."""
-        if size > SPREAD_LEAST and type(item) in HASHED:
-            self.hashed += size
-            if self.hashed > SPREAD_FROM:
-                spread(item, SPREAD_LEAST)
         kinds = set(map(type, children))
         if len(kinds) != 1 or kinds.isdisjoint(_QUICKLY_COUNTED):
             return None
@@ -190,16 +182,14 @@ class Extent:
             return 0, sum(map(int.bit_length, children)) >> 3
         return (0 if kinds.isdisjoint(TEXTS) else sum(map(len, children))), 0
 
-    @property
-    def long_integers(self) -> int:
-        """How many integers of 1,024 bits there can be at most."""
-        return self.digits >> 7
-
-    def _check(self) -> None:
+    def _check(self, depth: int = 0) -> None:
         if self.nodes > self.limit:
             raise LimitError(f"the structure has more than {self.limit} values, shared ones counted each time")
         if self.text > MAX_WALK_TEXT:
             raise LimitError(f"the structure holds more than {MAX_WALK_TEXT} characters")
+        if depth > MAX_WALK_NESTING:
+            raise LimitError(f"the structure is nested deeper than {MAX_WALK_NESTING}")
+        expect_few(self.collisions)
 
 
 def _text_in(atom: Any) -> int:
@@ -209,7 +199,7 @@ def _text_in(atom: Any) -> int:
         return atom.bit_length() >> 3  # type: ignore[no-any-return]
     if kind in TEXTS:
         return len(atom)
-    if kind is decimal.Decimal:
+    if kind is Decimal:
         return atom.__sizeof__() - _DECIMAL_BYTES  # type: ignore[no-any-return]
     if kind in _ZONED and type(zone := getattr(atom, "tzinfo", atom)) is datetime.timezone:
         return len(zone.tzname(None))
@@ -227,11 +217,6 @@ def parts(value: Any) -> Iterator[Any]:
             if kind not in ATOMS:
                 below += _children(item, kind) or ()
         level = below
-
-
-def has_long_integers(value: Any) -> bool:
-    """Tell whether there are integers in a value that take long to be compared with a Decimal, which converts them."""
-    return any(type(item) is int and item.bit_length() > LONG_INT_BITS for item in parts(value))
 
 
 def expect_short_digits(value: Any, extent: Extent) -> None:
@@ -254,7 +239,12 @@ def walk(value: Any) -> Any:
 
 def hashable(key: Any) -> Any:
     """Guard a key: hashing and comparing a tuple visits all of it. A frozenset was checked when it was made."""
-    return walk(key) if type(key) is tuple else key
+    if type(key) is tuple:
+        extent = Extent(MAX_KEY_NODES)
+        extent.add(key)
+        if extent.text > MAX_KEY_TEXT:
+            raise LimitError(f"the key holds more than {MAX_KEY_TEXT} characters")
+    return key
 
 
 def sized_result(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,7 +12,6 @@ from picloud.engine.sandbox.containers import BigRange, Counter, DefaultDict, De
 from picloud.engine.sandbox.kind_unions import STAND_INS
 from picloud.engine.sandbox.limits import (
     CHARGE_FROM,
-    MAX_DECIMAL_EXPONENT,
     MAX_FORMAT_SPEC,
     MAX_FORMAT_WIDTH,
     MAX_WALK_NESTING,
@@ -312,17 +310,9 @@ def format_value(value: Any, spec: object = "") -> str:
         return to_text(value)
     if kind in _DATES:
         return format_date(value, spec)
-    if kind is decimal.Decimal:
-        moderate(value)
-    elif kind not in ATOMS:
+    if kind not in ATOMS:
         raise TypeError(f"unsupported format string passed to {kind.__name__}.__format__")
     return sized_result(format(value, spec))  # type: ignore[no-any-return]
-
-
-def moderate(value: decimal.Decimal) -> decimal.Decimal:
-    if value.is_finite() and abs(value.adjusted()) > MAX_DECIMAL_EXPONENT:
-        raise LimitError("the Decimal is too large to format")
-    return value
 
 
 def check_date_pattern(pattern: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.attributes import OFFERED, get_attribute
 from picloud.engine.sandbox.class_model import SCRIPT_MODULE, ScriptClass, script_defines
-from picloud.engine.sandbox.comparing import left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.records import Record
 from picloud.engine.sandbox.sizes import hashable
@@ -188,7 +188,7 @@ def compare_to_key(compare: Callable[[Any, Any], Any]) -> Any:
             if type(other) is not kind:
                 raise TypeError("other argument must be K instance")
             current_meter().check()
-            return test(left_side(compare(self.obj, other.obj)))
+            return test(comparable(compare(self.obj, other.obj)))
 
         return apply
 

@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError
 from typing import Any, Final
 
 from picloud.engine.sandbox.attributes import dynamic_getattr
-from picloud.engine.sandbox.comparing import comparable, left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.dataclass_model import (
     dataclass_fields_of,
@@ -95,7 +95,7 @@ def method_caller(name: Any, /, *args: Any, **kwargs: Any) -> Callable[[Any], An
 
 
 def _compare(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: compare(left_side(a), comparable(b))
+    return lambda a, b: compare(comparable(a), comparable(b))
 
 
 COLLECTING: Final[Mapping[str, Mapping[str, Any]]] = {

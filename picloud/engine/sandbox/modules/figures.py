@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from picloud.engine.sandbox.builtin_functions import moderate
+from picloud.engine.sandbox.decimals import Decimal, moderate, owned
 from picloud.engine.sandbox.modules.collecting import counter
 from picloud.engine.sandbox.sizes import bounded, walk
 from picloud.engine.sandbox.stops import LimitError
@@ -14,7 +13,7 @@ from picloud.engine.sandbox.stops import LimitError
 MAX_NUMBERS: Final = 100_000
 MAX_QUANTILES: Final = 10_000
 MAX_NUMBER_BITS: Final = 4096
-_NUMBERS: Final = frozenset([int, float, bool, decimal.Decimal])
+_NUMBERS: Final = frozenset([int, float, bool, Decimal])
 _OF_NUMBERS: Final = "mean fmean geometric_mean harmonic_mean median median_low median_high".split()
 _SPREADS: Final = "pstdev pvariance stdev variance".split()
 
@@ -39,7 +38,7 @@ def _computed(name: str, *arguments: Any, **options: Any) -> Any:
     import statistics  # it takes some milliseconds to load, and few scripts want it
 
     try:
-        return getattr(statistics, name)(*arguments, **options)
+        return owned(getattr(statistics, name)(*arguments, **options))
     except statistics.StatisticsError as error:
         raise StatisticsError(str(error)) from None
 

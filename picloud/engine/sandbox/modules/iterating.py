@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from picloud.engine.sandbox.attributes import FUNCTION_ATTRIBUTES
-from picloud.engine.sandbox.comparing import left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import Lazy
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.operators import add
@@ -106,7 +106,7 @@ def _groups(items: Iterator[Any], key: Callable[[Any], Any] | None) -> Iterator[
     current: Any = None
     for item in ticking(items):
         value = hashable(item if key is None else key(item))
-        if group and left_side(value) != current:
+        if group and comparable(value) != current:
             yield current, group
             group = []
         current = value

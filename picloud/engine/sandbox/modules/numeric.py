@@ -8,8 +8,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from picloud.engine.sandbox.builtin_functions import moderate
-from picloud.engine.sandbox.limits import MAX_NUMBER_TEXT
+from picloud.engine.sandbox.decimals import Decimal, to_decimal
 from picloud.engine.sandbox.operators import multiply
 from picloud.engine.sandbox.sizes import bounded
 from picloud.engine.sandbox.stops import LimitError
@@ -19,7 +18,7 @@ _QUICK: Final = frozenset([int, float, bool])
 _PLAIN: Final = (
     "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh degrees radians exp expm1 log log10 log2 log1p "
     "pow sqrt fabs fmod modf isnan isinf isfinite isclose copysign isqrt ldexp frexp cbrt erf erfc gamma "
-    "lgamma exp2 remainder nextafter ulp"
+    "floor ceil trunc lgamma exp2 remainder nextafter ulp"
 ).split()
 
 
@@ -33,14 +32,6 @@ def _small(function: Callable[..., int]) -> Callable[..., int]:
         if type(n) is int and n > MAX_FACTORIAL:
             raise LimitError(f"the argument is larger than {MAX_FACTORIAL}")
         return function(n, *k)
-
-    apply.__name__ = function.__name__
-    return apply
-
-
-def _moderate(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def apply(number: Any) -> Any:
-        return function(moderate(number))
 
     apply.__name__ = function.__name__
     return apply
@@ -81,7 +72,7 @@ def _floats(items: Iterable[Any]) -> Iterable[Any]:
     kept = list(bounded(items))
     if _QUICK.issuperset(map(type, kept)):
         return kept
-    return [float(number) if type(number) is decimal.Decimal else number for number in kept]
+    return [float(number) if type(number) is Decimal else number for number in kept]
 
 
 def hypotenuse(*coordinates: Any) -> float:
@@ -89,24 +80,10 @@ def hypotenuse(*coordinates: Any) -> float:
     return math.hypot(*_floats(coordinates))
 
 
-def to_decimal(value: Any = "0") -> decimal.Decimal:
-    """decimal.Decimal."""
-    if type(value) is str and len(value) > MAX_NUMBER_TEXT:
-        raise LimitError("the number is too long")
-    if type(value) is int and value.bit_length() > 20_000:
-        raise LimitError("the number is too large")
-    if isinstance(value, tuple | list):  # sign, digits and exponent
-        digits = value[1] if len(value) == 3 else ()
-        if isinstance(digits, tuple | list) and len(digits) > MAX_NUMBER_TEXT:
-            raise LimitError("the number is too long")
-    return decimal.Decimal(value)
-
-
 NUMERIC: Final[Mapping[str, Mapping[str, Any]]] = {
     "math": {
         **{name: getattr(math, name) for name in _PLAIN},
         **{name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")},
-        **{name: _moderate(getattr(math, name)) for name in ("floor", "ceil", "trunc")},
         **{name: _small(getattr(math, name)) for name in ("factorial", "comb", "perm")},
         "prod": product,
         "dist": distance,

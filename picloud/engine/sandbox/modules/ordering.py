@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from picloud.engine.sandbox.builtin_functions import sorted_list
 from picloud.engine.sandbox.class_model import ScriptClass
-from picloud.engine.sandbox.comparing import left_side
+from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import DefaultDict, Deque
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.meter import current_meter
@@ -22,7 +22,7 @@ Key = Callable[[Any], Any] | None
 
 
 def _less(a: Any, b: Any) -> Any:
-    return left_side(a) < b
+    return comparable(a) < b
 
 
 # heapq: item `n` is not larger than items `2n + 1` and `2n + 2`.
