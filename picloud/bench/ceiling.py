@@ -12,7 +12,9 @@ import trio
 from psycopg.conninfo import conninfo_to_dict
 from uuid_utils.compat import uuid7
 
+from picloud.bench.accounting import CpuAccount
 from picloud.bench.feeding import empty, fill
+from picloud.bench.measure import Figure
 from picloud.bench.node import BenchNode
 from picloud.db.arrays import MessageColumns
 from picloud.db.binaries import find_binaries
@@ -45,8 +47,8 @@ def find_pgbench() -> Path:
     return Path(found)
 
 
-async def drain_by_pgbench(node: BenchNode, dsn: str, count: int) -> float:
-    """Return messages per second of the consumer's own statement, by pgbench with one client.
+async def drain_by_pgbench(node: BenchNode, dsn: str, count: int) -> Figure:
+    """Return messages per second of the consumer's own statement, by pgbench with one client; also the server's CPU.
 
     Raises: InvalidInput.
     """
@@ -60,15 +62,17 @@ async def drain_by_pgbench(node: BenchNode, dsn: str, count: int) -> float:
         options = ["--no-vacuum", "--protocol=prepared", "--client=1", f"--transactions={pulls}"]
         options += ["--define=ids={}", "--define=held=0"]
         command = [str(program), *options, f"--file={script}"]
+        account = await CpuAccount.open(node)
         done = await trio.run_process(
             command, capture_stdout=True, capture_stderr=True, check=False, env={"PATH": os.defpath, **address}
         )
+    spent = account.per_message(count)
     await empty(node, queue)
     output = (done.stdout + done.stderr).decode(errors="replace")
     rate = re.search(r"tps = ([\d.]+)", output)
     if done.returncode != 0 or rate is None:
         raise InvalidInput(f"pgbench failed: {(output.strip().splitlines() or ['no output'])[-1]}")
-    return float(rate[1]) * min(BATCH, count)
+    return Figure(float(rate[1]) * min(BATCH, count), {name: spent[name] for name in ("server_us",) if name in spent})
 
 
 def pull_script(app_id: AppId, queue: str) -> str:

@@ -8,32 +8,39 @@ from functools import partial
 import trio
 from uuid_utils.compat import uuid7
 
+from picloud.bench.accounting import CpuAccount
 from picloud.bench.feeding import PATIENCE, empty, fill, make_messages, poll, send, vacuum
+from picloud.bench.measure import Figure
 from picloud.bench.node import BenchNode
 from picloud.db.triggers import QueueTriggerSettings
 
 SENDERS = 2
 
 
-async def drain(node: BenchNode, script: str, source: str, count: int, *, concurrency: int = 1) -> float:
-    """Return messages per second, from the first handler's start to the last acknowledgement's commit."""
+async def drain(node: BenchNode, script: str, source: str, count: int, *, concurrency: int = 1) -> Figure:
+    """Return messages per second, from the first handler's start to the last acknowledgement's commit.
+
+    Also the microseconds of CPU for each message, by where they went.
+    """
     queue = f"drain-{uuid7()}"
     settings = QueueTriggerSettings(enabled=False, concurrency=concurrency)
     trigger = await node.bind(script, source, queue, settings)
     await fill(node, queue, count)
     node.expect_handlers()
+    account = await CpuAccount.open(node)
     await node.switch(trigger, on=True)
     with trio.fail_after(PATIENCE):
         # looking costs the node time
         await poll(lambda: node.processed(queue) >= count, interval=0.005)
     assert node.first_handler_at is not None
     seconds = time.perf_counter() - node.first_handler_at
+    spent = account.per_message(count)
     await node.switch(trigger, on=False)
     await vacuum(node)
-    return count / seconds
+    return Figure(count / seconds, spent)
 
 
-async def drain_unrecorded(node: BenchNode, script: str, source: str, count: int) -> float:
+async def drain_unrecorded(node: BenchNode, script: str, source: str, count: int) -> Figure:
     """Return the same where executions are not recorded: the difference is what recording costs."""
     node.records = False
     try:

@@ -77,7 +77,7 @@ class _Series:
     def __init__(self, case: Case) -> None:
         self._case = case
         self._own: list[Figure] = []
-        self._rivals: dict[str, list[float]] = {name: [] for name in case.rivals}
+        self._rivals: dict[str, list[Figure]] = {name: [] for name in case.rivals}
 
     async def run(self, on_run: Callable[[str, float], None], *, counts: bool) -> None:
         own = await _run(self._case.run)
@@ -88,12 +88,17 @@ class _Series:
             rival = await _run(run)
             on_run(f"{self._case.name} / {name}", rival.value)
             if counts:
-                self._rivals[name].append(rival.value)
+                self._rivals[name].append(rival)
 
     def result(self) -> Result:
         case, values = self._case, [figure.value for figure in self._own]
         value = statistics.median(values)
-        compared = {name: value / statistics.median(figures) for name, figures in self._rivals.items()}
+        compared = {
+            name: value / statistics.median([one.value for one in rivals]) for name, rivals in self._rivals.items()
+        }
+        also = _medians([figure.also for figure in self._own])
+        for name, rivals in self._rivals.items():
+            also |= {f"{name}_{key}": figure for key, figure in _medians([one.also for one in rivals]).items()}
         return Result(
             case.name,
             value,
@@ -103,7 +108,7 @@ class _Series:
             len(values),
             {**_medians([figure.ratios for figure in self._own]), **compared},
             case.params,
-            _medians([figure.also for figure in self._own]),
+            also,
         )
 
 

@@ -21,7 +21,10 @@ QUEUE_CASES = [
 ]  # fmt: skip
 LONG_CASES = ["claim-backlog", "claim-pinned-xmin"]
 COMMON = {"case", "value", "min", "max", "unit", "runs", "ratios", "params"}
+CPU = {"loop_us", "threads_us", "server_us"}
 MORE = {
+    **dict.fromkeys(("drain-enqueue-one", "drain-cpu-5ms", "drain-sleep-50ms"), CPU),
+    "drain-noop": CPU | {f"unrecorded_{name}" for name in CPU} | {"ceiling_server_us"},
     "latency-idle": {"p99"},
     "latency-idle-other-node": {"p99"},
     "fairness": {"p50"},
