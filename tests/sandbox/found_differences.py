@@ -10,7 +10,7 @@ from collections import Counter, defaultdict, deque
 from dataclasses import asdict, astuple, dataclass, field
 from decimal import Decimal
 from functools import lru_cache, reduce
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain, groupby, islice
 from typing import ClassVar
 from urllib.parse import parse_qs, urlencode
 
@@ -298,6 +298,19 @@ return [pow(base=2, exp=3), pow(2, exp=3, mod=5), attempt(lambda: sum([], b'')),
     "decimals of bools and tuples": """\
 return [Decimal(True), Decimal((0, (1, 2), -1)), attempt(lambda: Decimal([])), attempt(lambda: Decimal('x')),
         attempt(lambda: Decimal(None))]""",
+    "bounds of islice come first": """\
+return [attempt(lambda: islice(5, 'x')), attempt(lambda: islice(5, 1)), attempt(lambda: islice([1], -1))]""",
+    "what json cannot write": """\
+return [attempt(lambda: json.dumps({'a': held})) for held in (Decimal(1), deque(), {1}, range(3))]""",
+    "Decimals everywhere": """\
+d, held, counts = Decimal('1234.5678'), defaultdict(Decimal), Counter()
+held['a'] += d
+counts['x'] += d
+return [repr([held, counts]), {d: 1}[Decimal('1234.5678')], 5 in {Decimal(5)}, Decimal(5) in [5], divmod(d, 7),
+        type(d + 1) is Decimal, pow(Decimal(2), 3, 5), 2 ** Decimal(3), '%s %.2f %d' % (d, d, d), sorted([d, 3, 1.5]),
+        f'{d:,.2f} {d!r} {d:>12} {d:.1%}', sum([d, d], Decimal(0)), attempt(lambda: d + 1.5), attempt(lambda: d + 'x'),
+        attempt(lambda: d < None), d == 'x', json.dumps([d], default=str), d.as_tuple().digits, d.as_integer_ratio(),
+        round(d), round(d, 2)]""",
     "queries of all values": """\
 return [urlencode({'a': [1, 'b']}), urlencode({'a': [1, 'b']}, doseq=True), urlencode([('a', {}), ('b', None)]),
         urlencode({'a': b'x'}), urlencode({'k': defaultdict(list)}), attempt(lambda: urlencode(5)),

@@ -18,13 +18,13 @@ from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 from picloud.engine.sandbox import decimals
 from picloud.engine.sandbox import methods_of_containers as containers
 from picloud.engine.sandbox import methods_of_texts as texts
-from picloud.engine.sandbox.builtin_functions import sort_list
 from picloud.engine.sandbox.class_model import EXCEPTION_ATTRIBUTES, ScriptClass, script_defines
 from picloud.engine.sandbox.containers import Counter, DefaultDict, Deque
 from picloud.engine.sandbox.decimals import Decimal
 from picloud.engine.sandbox.facade import Facade
 from picloud.engine.sandbox.operators import writable
 from picloud.engine.sandbox.searching import searching
+from picloud.engine.sandbox.sorting import sort_list
 from picloud.engine.sandbox.templates import format_mapping, format_text
 from picloud.engine.sandbox.text import decode, encode, error_arguments, format_date, parse_date
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from picloud.engine.sandbox.comparing import comparable, snapshot
 from picloud.engine.sandbox.containers import BigRange, small_range
-from picloud.engine.sandbox.limits import MAX_INT_BITS, MAX_NUMBER_TEXT, MAX_WALK_NODES
+from picloud.engine.sandbox.limits import MAX_INT_BITS, MAX_NUMBER_TEXT
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.operators import SMALL, add
+from picloud.engine.sandbox.operators import add
 from picloud.engine.sandbox.sizes import (
     ATOMS,
-    FEW,
     MAPPINGS,
     SEQUENCES,
-    SIZED,
     TEXTS,
-    Extent,
     bounded,
-    expect_items,
     expect_text,
+    few,
     hashable,
     is_iterable,
     sized_result,
@@ -34,27 +30,17 @@ from picloud.engine.sandbox.tables import put_pairs, to_set
 from picloud.engine.sandbox.text import encode, to_text
 
 _NUMBERS = frozenset([int, float])
-_QUICKLY_COMPARED = frozenset([str, bytes, int, float, bool])
-"""Types of which C code may compare a few, however long they are."""
-_MAX_KEY_NODES = 10 * MAX_WALK_NODES
 
 
 # Containers.
 
 
 def to_list(items: Iterable[Any] = ()) -> list[Any]:
-    return sized_result(list(_few(items)))  # type: ignore[no-any-return]
-
-
-def _few(items: Iterable[Any]) -> Iterable[Any]:
-    """Return what becomes a sequence: of a text, every character is an item, and takes its room."""
-    if type(items) in TEXTS:
-        expect_items(len(items))  # type: ignore[arg-type]
-    return bounded(items)
+    return sized_result(list(few(items)))  # type: ignore[no-any-return]
 
 
 def to_tuple(items: Iterable[Any] = ()) -> tuple[Any, ...]:
-    return sized_result(tuple(_few(items)))  # type: ignore[no-any-return]
+    return sized_result(tuple(few(items)))  # type: ignore[no-any-return]
 
 
 def to_frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
@@ -133,119 +119,6 @@ def total(items: Iterable[Any], /, start: Any = 0) -> Any:
             meter.fail()
         result = add(result, item)
     return result
-
-
-# Comparing.
-
-
-class _Kept:
-    """A key whose comparison runs code of the script: each time with a copy, and stoppable.
-
-    What a method of the script is handed it may keep, and make deep before it is compared again.
-    """
-
-    __slots__ = ("held",)
-
-    def __init__(self, held: Any) -> None:
-        self.held = held
-
-
-def _bare(value: Any) -> Any:
-    current_meter().check()
-    return value.held if isinstance(value, _Kept) else value
-
-
-class _ByLess(_Kept):
-    """For `a < b`; `b > a` is asked where a is no key of this kind."""
-
-    __slots__ = ()
-
-    def __lt__(self, other: Any) -> Any:
-        return comparable(self.held) < _bare(other)
-
-    def __gt__(self, other: Any) -> Any:
-        return comparable(_bare(other)) < self.held
-
-
-class _ByMore(_Kept):
-    """For `a > b`; `b < a` is asked where a is no key of this kind."""
-
-    __slots__ = ()
-
-    def __gt__(self, other: Any) -> Any:
-        return comparable(self.held) > _bare(other)
-
-    def __lt__(self, other: Any) -> Any:
-        return comparable(_bare(other)) > self.held
-
-
-def _ordered(value: Any, extent: Extent, kept_as: type[_Kept]) -> Any:
-    """Guard what C code compares many times."""
-    if type(value) is float or (type(value) is int and -SMALL < value < SMALL):
-        return value
-    extent.scripted = False
-    kept = snapshot(value, extent)
-    return kept_as(kept) if kept is not value or extent.scripted else kept
-
-
-def key_function(key: Callable[[Any], Any], kept_as: type[_Kept] = _ByLess) -> Callable[[Any], Any]:
-    """Guard a sort key: what it returns is compared by C code many times, and later."""
-    extent = Extent(limit=_MAX_KEY_NODES)
-    return lambda item: _ordered(key(item), extent, kept_as)
-
-
-def _itself(item: Any) -> Any:
-    return item
-
-
-def _extreme(choose: Callable[..., Any], arguments: tuple[Any, ...], key: Any, default: dict[str, Any]) -> Any:
-    if len(arguments) == 1:
-        source = bounded(arguments[0])
-        arguments = (source,)
-        plain = type(source) in SIZED and not _runs_script(source)
-    else:
-        plain = ATOMS.issuperset(map(type, arguments)) and not _runs_script(arguments)
-    kept_as = _ByMore if choose is max else _ByLess
-    if key is not None:
-        key = key_function(key, kept_as)
-    elif not plain:
-
-        def key(item: Any) -> Any:
-            return _ordered(item, Extent(), kept_as)
-
-    return choose(*arguments, key=key, **default)
-
-
-def _runs_script(items: Any) -> bool:
-    """Tell whether a script's methods may run when C code compares the items.
-
-    Raises: LimitError for too much.
-    """
-    if len(items) <= FEW and _QUICKLY_COMPARED.issuperset(map(type, items)):
-        return False
-    extent = Extent()
-    extent.add(items)
-    return extent.scripted
-
-
-def minimum(*arguments: Any, key: Any = None, **default: Any) -> Any:
-    return _extreme(min, arguments, key, default)
-
-
-def maximum(*arguments: Any, key: Any = None, **default: Any) -> Any:
-    return _extreme(max, arguments, key, default)
-
-
-def sort_list(items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
-    if key is None and _runs_script(items):
-        key = _itself
-    items.sort(key=None if key is None else key_function(key), reverse=reverse)
-
-
-def sorted_list(items: Iterable[Any], /, *, key: Any = None, reverse: bool = False) -> list[Any]:
-    made = list(_few(items))
-    sort_list(made, key=key, reverse=reverse)
-    return made
 
 
 def any_of(items: Iterable[Any]) -> bool:

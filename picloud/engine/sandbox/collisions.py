@@ -21,7 +21,7 @@ _QUICK: Final = frozenset([str, bytes, float, bool, type(None), Decimal])
 _QUICK_FROM: Final = 2048
 _NESTED: Final = frozenset([tuple, frozenset])
 _NESTED_FROM: Final = 32
-_NUMBERS_FROM: Final = 256
+_NUMBERS_FROM: Final = 128
 """Tables of more keys are looked at: by what their keys cost to be compared."""
 _FEW: Final = 8
 

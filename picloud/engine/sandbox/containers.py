@@ -12,7 +12,8 @@ import itertools
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Self
 
-from picloud.engine.sandbox.limits import MAX_ITEMS, MAX_ITERATOR_NESTING
+from picloud.engine.sandbox.limits import MAX_GENERATORS, MAX_ITEMS, MAX_ITERATOR_NESTING
+from picloud.engine.sandbox.meter import Meter, current_meter
 from picloud.engine.sandbox.stops import LimitError
 
 
@@ -91,16 +92,33 @@ class Mapped(map):  # type: ignore[type-arg]
     nesting: int
 
 
-class Generated(Lazy):
+class _Counted:
+    """A generator, of which an execution may have so many: the garbage collector visits every frame in one go."""
+
+    __slots__ = ()
+
+    def _count(self: Any) -> None:
+        self._meter = meter = current_meter()
+        meter.generators += 1
+        if meter.generators > MAX_GENERATORS:
+            raise LimitError(f"more than {MAX_GENERATORS} generators at once")
+
+    def __del__(self: Any) -> None:
+        self._meter.generators -= 1
+
+
+class Generated(_Counted, Lazy):
     """What a generator function returns: the generator itself stays out of reach."""
 
-    __slots__ = ("_generator",)
+    __slots__ = ("_generator", "_meter")
     _generator: Generator[Any, Any, Any]
+    _meter: Meter
     _sandbox_attrs_ = frozenset(["close", "send"])
 
     def __new__(cls, source: Generator[Any, Any, Any]) -> Self:
         self = super().__new__(cls, source)
         self._generator = source
+        self._count()
         return self
 
     def send(self, value: object) -> object:
@@ -110,14 +128,15 @@ class Generated(Lazy):
         self._generator.close()
 
 
-class Returning:
+class Returning(_Counted):
     """A generator with a return value: the C iterators above would lose it on its way to `yield from`."""
 
-    __slots__ = ("_generator",)
+    __slots__ = ("_generator", "_meter")
     _sandbox_attrs_ = frozenset(["close", "send"])
 
     def __init__(self, source: Generator[Any, Any, Any]) -> None:
         self._generator = source
+        self._count()
 
     def __iter__(self) -> Self:
         return self

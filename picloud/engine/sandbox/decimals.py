@@ -11,12 +11,11 @@ import decimal
 from collections.abc import Callable
 from typing import Any, Final
 
-from picloud.engine.sandbox.limits import MAX_DECIMAL_EXPONENT, MAX_DECIMAL_INT_BITS, MAX_NUMBER_TEXT
+from picloud.engine.sandbox.limits import MAX_DECIMAL_EXPONENT, MAX_DECIMAL_INT_BITS, MAX_NUMBER_TEXT, SMALL
 from picloud.engine.sandbox.records import Record
 from picloud.engine.sandbox.stops import LimitError
 
 _HOST: Final = decimal.Decimal
-_SHORT: Final = 1 << 62
 
 _EITHER_WAY: Final = "add sub mul truediv".split()
 _DIVISIONS: Final = "floordiv mod divmod".split()
@@ -57,7 +56,7 @@ def owned(value: Any) -> Any:
 
 def _short(value: Any) -> Any:
     """Refuse an integer that takes long to become a Decimal."""
-    if isinstance(value, int) and not -_SHORT < value < _SHORT and value.bit_length() > MAX_DECIMAL_INT_BITS:
+    if isinstance(value, int) and not -SMALL < value < SMALL and value.bit_length() > MAX_DECIMAL_INT_BITS:
         raise LimitError(f"a Decimal meets an integer of more than {MAX_DECIMAL_INT_BITS} bits")
     return value
 

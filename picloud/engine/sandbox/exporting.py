@@ -38,6 +38,10 @@ def export_value(value: Any, *, path: str = "result", meter: Meter) -> Any:
     extent = Extent()
     extent.add(value)
     expect_short_digits(value, extent)
+    if extent.text > meter.limits.result_bytes:
+        raise LimitError(
+            f"{path} is more than {extent.text} characters of JSON, the limit is {meter.limits.result_bytes}"
+        )
     exported = _export(value, path, 0)
     _check_size(exported, path, meter.limits.result_bytes)
     return exported

@@ -24,6 +24,8 @@ MAX_TEXT: Final = 4 * MIB
 MAX_ITEMS: Final = 1_000_000
 MAX_INT_BITS: Final = 64 * KIB
 MAX_POW_MOD_BITS: Final = 4096
+SMALL: Final = 1 << 62
+"""Integers below this cost nothing, and neither does a product of two of them."""
 MAX_FORMAT_WIDTH: Final = 10_000
 MAX_FORMAT_SPEC: Final = 200
 MAX_DECIMAL_EXPONENT: Final = 5000
@@ -31,6 +33,8 @@ MAX_DECIMAL_INT_BITS: Final = 20_000
 """Of an integer that a Decimal is made of, or meets."""
 MAX_NUMBER_TEXT: Final = 20_000
 """Characters of a text that is read as a number."""
+MAX_GENERATORS: Final = 100_000
+"""Of one execution at once."""
 MAX_ITERATOR_NESTING: Final = 20
 """Iterators in iterators: each level is C recursion that nothing in CPython counts."""
 

@@ -33,6 +33,7 @@ class Meter:
         "cpu_start",
         "deadline",
         "finished",
+        "generators",
         "in_sdk",
         "limits",
         "lines_dropped",
@@ -59,6 +60,8 @@ class Meter:
         self.stopped_at = 0.0
         self.in_sdk = 0
         self.allocated_bytes = 0
+        self.generators = 0
+        """Those that are there now."""
         self.output: list[str] = []
         self.output_bytes = 0
         self.lines_dropped = 0

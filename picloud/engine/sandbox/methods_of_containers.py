@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from picloud.engine.sandbox.builtin_functions import sorted_list, total
+from picloud.engine.sandbox.builtin_functions import total
 from picloud.engine.sandbox.containers import Counter
 from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.limits import CHARGE_FROM, MAX_ITEMS
@@ -25,6 +25,7 @@ from picloud.engine.sandbox.sizes import (
     ticking,
     walk,
 )
+from picloud.engine.sandbox.sorting import sorted_list
 from picloud.engine.sandbox.tables import in_chunks, put_pairs, to_set
 
 

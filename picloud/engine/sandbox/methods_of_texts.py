@@ -10,10 +10,10 @@ from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.sizes import (
     SIZED,
     TEXTS,
-    bounded,
     expect_items,
     expect_room,
     expect_text,
+    few,
     is_iterable,
     sized_result,
     walk,
@@ -108,7 +108,7 @@ def _parts(items: Any) -> list[Any]:
             items = iter(items)
         except TypeError:
             raise TypeError("can only join an iterable") from None
-    return list(bounded(items))
+    return list(few(items))
 
 
 def translate(text: str, table: Any) -> Any:

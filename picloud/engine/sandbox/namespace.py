@@ -38,6 +38,7 @@ from picloud.engine.sandbox.modules.encoding import make_uuid
 from picloud.engine.sandbox.modules.patterns import MATCH_ATTRIBUTES
 from picloud.engine.sandbox.modules.timing import to_zone
 from picloud.engine.sandbox.sizes import ATOMS, SIZED, hashable, sized_result, unpackable
+from picloud.engine.sandbox.sorting import maximum, minimum, sorted_list
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import add_keys, dict_from_keys, to_mapping, to_set
 
@@ -175,7 +176,7 @@ BUILTINS: Final[dict[str, Any]] = {
     "LimitError": LimitError,
     "None": None, "True": True, "False": False, "Ellipsis": ..., "NotImplemented": NotImplemented,
     "divmod": operators.divide_with_rest, "pow": operators.power, "round": functions.round_number,
-    "sum": functions.total, "min": functions.minimum, "max": functions.maximum, "sorted": functions.sorted_list,
+    "sum": functions.total, "min": minimum, "max": maximum, "sorted": sorted_list,
     "any": functions.any_of, "all": functions.all_of, "map": iteration.mapped, "filter": iteration.filtered,
     "zip": iteration.pairs, "enumerate": iteration.numbered, "reversed": iteration.backwards,
     "iter": iteration.to_iterator, "next": iteration.next_item, "len": length, "range": functions.make_range,

@@ -16,6 +16,7 @@ from picloud.engine.sandbox.limits import (
     CHARGE_FROM,
     MAX_INT_BITS,
     MAX_POW_MOD_BITS,
+    SMALL,
 )
 from picloud.engine.sandbox.percent_formats import percent
 from picloud.engine.sandbox.searching import is_in
@@ -44,8 +45,6 @@ from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.tables import put_pairs, to_set
 
 _NUMBERS: Final = frozenset([int, float, bool, Decimal])
-SMALL: Final = 1 << 62
-"""Integers below this cost nothing, and neither does a product of two of them."""
 
 
 def too_many_bits() -> LimitError:

@@ -132,6 +132,7 @@ def _limits() -> Iterator[str]:
     yield f"- a tuple that is a key: {limits.MAX_KEY_NODES:,} values; keys of one hash: few of them in one table"
     yield f"- an integer that a Decimal is made of or meets: {limits.MAX_DECIMAL_INT_BITS:,} bits"
     yield f"- a format width: {limits.MAX_FORMAT_WIDTH:,}; iterators in iterators: {limits.MAX_ITERATOR_NESTING}"
+    yield f"- generators that are there at once: {limits.MAX_GENERATORS:,}"
     source = f"{limits.MAX_SOURCE_NODES:,} nodes, {limits.MAX_SOURCE_NESTING} levels"
     yield f"- a source: {limits.MAX_SOURCE_BYTES // limits.KIB} KiB, {source}"
     yield from ("", "Past one of these, the execution is stopped; nothing in the script can catch that (defaults):", "")

@@ -11,22 +11,26 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from picloud.engine.sandbox.comparing import comparable
-from picloud.engine.sandbox.limits import MAX_WALK_TEXT
+from picloud.engine.sandbox.limits import SMALL
 from picloud.engine.sandbox.meter import current_meter
-from picloud.engine.sandbox.sizes import ATOMS, SIZED, TEXTS
+from picloud.engine.sandbox.sizes import ATOMS, MOMENTS, SIZED, TEXTS
 from picloud.engine.sandbox.text import to_repr
 
 _SHORT_TUPLE: Final = 16
+_LONGEST: Final = 100_000_000
+"""Nanoseconds that one search by C code may take."""
 
 
 def _cost(atom: Any) -> int | None:
-    """Return about how many bytes one comparison reads; None for what holds other values."""
+    """Return about how many nanoseconds one comparison takes; None for what holds other values."""
     kind: Any = type(atom)
     if kind in TEXTS:
-        return len(atom)
+        return 20 + len(atom) // 8
     if kind is int:
-        return atom.bit_length() >> 3  # type: ignore[no-any-return]
-    return 0 if kind in ATOMS else None
+        return 20 if -SMALL < atom < SMALL else 200 + atom.bit_length() // 32
+    if kind in MOMENTS:
+        return 2000  # each asks its time zone
+    return 100 if kind in ATOMS else None
 
 
 def _is_quick(item: Any, sequence: Any) -> bool:
@@ -34,8 +38,8 @@ def _is_quick(item: Any, sequence: Any) -> bool:
     costs = list(map(_cost, item)) if type(item) is tuple and len(item) <= _SHORT_TUPLE else [_cost(item)]
     if None in costs:
         return False
-    cost = sum([one for one in costs if one is not None])
-    return cost <= 1000 or cost * len(sequence) <= 4 * MAX_WALK_TEXT
+    cost = 20 + sum([one for one in costs if one is not None])
+    return cost * len(sequence) <= _LONGEST
 
 
 def _places(item: Any, items: Iterator[Any]) -> Iterator[int]:

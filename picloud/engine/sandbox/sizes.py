@@ -52,6 +52,11 @@ _DECIMAL_BYTES: Final = Decimal().__sizeof__()
 _ZONED: Final = frozenset([datetime.datetime, datetime.time, datetime.timezone])
 """Types that show the name of a time zone, which may be long."""
 
+_WEIGHTLESS: Final = frozenset([float, bool, type(None)])
+MOMENTS: Final = frozenset([datetime.datetime, datetime.time])
+_MOMENT_NODES: Final = 5
+"""What two moments in different time zones weigh that are compared: each asks its zone."""
+
 MAX_DIGIT_BYTES: Final = 2 * 1024 * 1024
 
 ITEM_BYTES: Final = 16
@@ -159,14 +164,15 @@ class Extent:
                     kind = type(child)
                     if kind is str:
                         text += len(child)
-                    elif kind is float:
-                        continue
                     elif kind is int:
                         digits += child.bit_length() >> 3
+                    elif kind in _WEIGHTLESS:
+                        continue
                     elif kind not in ATOMS:
                         below.append(child)
                     else:
                         text += _text_in(child)
+                        nodes += _MOMENT_NODES if kind in MOMENTS else 0
             self.nodes, self.text = nodes, text + digits
             self._check(depth)
             level = below
@@ -225,6 +231,13 @@ def expect_short_digits(value: Any, extent: Extent) -> None:
         size = sum([item.bit_length() >> 3 for item in parts(value) if type(item) is int])
         if size > MAX_DIGIT_BYTES:
             raise LimitError(f"the structure holds more than {MAX_DIGIT_BYTES} bytes of integers")
+
+
+def expect_written(value: Any) -> None:
+    """Refuse to write out a value whose texts alone are too long for one text: escapes make them ten times as long."""
+    extent = Extent()
+    extent.add(value)
+    expect_text(extent.text)
 
 
 def walk(value: Any) -> Any:
@@ -298,6 +311,13 @@ def bounded(source: Iterable[Any], limit: int = MAX_ITEMS) -> Iterable[Any]:
             raise LimitError(f"more than {limit} items")
         return source
     return checked_items(iter(source), limit, current_meter())
+
+
+def few(items: Iterable[Any]) -> Iterable[Any]:
+    """Return what becomes a sequence: of a text, every character is an item, and takes its room."""
+    if type(items) in TEXTS:
+        expect_items(len(items))  # type: ignore[arg-type]
+    return bounded(items)
 
 
 def unpackable(source: Any) -> Any:

@@ -24,8 +24,8 @@ from picloud.engine.sandbox.sizes import (
     TEXTS,
     VIEWS,
     expect_text,
+    expect_written,
     sized_result,
-    walk,
 )
 from picloud.engine.sandbox.stops import LimitError
 
@@ -161,6 +161,8 @@ def _has_plain_fields(error: BaseException) -> bool:
 def _error_text(error: BaseException) -> str:
     """What str(error) gives, without the C code that would visit nested arguments unchecked."""
     arguments = error_arguments(error)
+    if len(arguments) > 1:
+        expect_written(arguments)
     if ATOMS.issuperset(map(type, arguments)) and _has_plain_fields(error):
         return sized_result(_host_text(error))  # type: ignore[no-any-return]
     if len(arguments) != 1:
@@ -193,7 +195,7 @@ def to_repr(value: Any) -> str:
     if kind in ATOMS:
         return sized_result(repr(value))  # type: ignore[no-any-return]
     if kind in _CONTAINERS:
-        walk(value)
+        expect_written(value)
         return sized_result(_container_repr(value, 0))  # type: ignore[no-any-return]
     return _object_repr(value)
 

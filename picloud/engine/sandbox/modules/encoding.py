@@ -28,6 +28,9 @@ from picloud.engine.sandbox.sizes import (
 )
 from picloud.engine.sandbox.stops import LimitError
 
+MAX_LOADED: Final = 500_000
+"""Containers in one JSON text: C code makes them in one go."""
+
 
 def dump_json(
     value: Any,
@@ -55,6 +58,7 @@ def dump_json(
     else:
         value = snapshot(value, extent)
     expect_short_digits(value, extent)
+    expect_text(extent.text)
     bare = default is None and indent is None and separators is None and ensure_ascii is allow_nan is True
     if bare and sort_keys is skipkeys is False:
         return sized_result(_ENCODER.encode(value))  # type: ignore[no-any-return]
@@ -84,7 +88,7 @@ def _expect_plain_keys(value: Any) -> None:
 def _named_items(value: Any) -> Any:
     items = named_values(value)
     if items is None:
-        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+        raise TypeError(f"Object of type {type(value).__name__.rpartition('.')[2]} is not JSON serializable")
     return items
 
 
@@ -118,6 +122,11 @@ def load_json(
         raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(s).__name__}")
     if len(s) > MAX_TEXT:
         raise LimitError("the JSON text is too long")
+    if (
+        len(s) > MAX_LOADED
+        and (s.count("[") + s.count("{") if type(s) is str else s.count(b"[") + s.count(b"{")) > MAX_LOADED
+    ):
+        raise LimitError(f"the JSON text has more than {MAX_LOADED} containers")
     given: dict[str, Any] = {}
     if not (object_hook is parse_float is parse_int is parse_constant is object_pairs_hook is None):
         hooks = {

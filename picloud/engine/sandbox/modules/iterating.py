@@ -59,6 +59,7 @@ def _arranged(arrange: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
 
 
 def islice(items: Iterable[Any], *bounds: int | None) -> Any:
+    itertools.islice((), *bounds)  # refuses bounds before it looks at the items
     return _lazy(itertools.islice(ticking(iter(items)), *bounds))
 
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from picloud.engine.sandbox.builtin_functions import sorted_list
 from picloud.engine.sandbox.class_model import ScriptClass
 from picloud.engine.sandbox.comparing import comparable
 from picloud.engine.sandbox.containers import DefaultDict, Deque
@@ -14,6 +13,7 @@ from picloud.engine.sandbox.iteration import generated
 from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.operators import take_slice
 from picloud.engine.sandbox.sizes import SIZED, bounded, ticking
+from picloud.engine.sandbox.sorting import sorted_list
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.text import said_type
 

@@ -17,6 +17,8 @@ from picloud.engine.sandbox.text import error_mode, known_encoding, to_text
 MAX_SAFE: Final = 256
 """Characters that quote() leaves alone."""
 MAX_URL: Final = 16 * 1024
+MAX_QUOTES: Final = 100_000
+"""Escapes in a text that is unquoted."""
 MAX_FIELDS: Final = 1000
 """Of a query."""
 
@@ -55,8 +57,15 @@ def _short(safe: Any) -> Any:
     return safe
 
 
+def _expect_few_quotes(text: Any) -> None:
+    """The library splits at each of them at once."""
+    if type(text) in TEXTS and len(text) > MAX_QUOTES and text.count("%" if type(text) is str else b"%") > MAX_QUOTES:
+        raise LimitError(f"the text has more than {MAX_QUOTES} escapes")
+
+
 def unquote(string: str, encoding: str = "utf-8", errors: str = "replace") -> str:
     """urllib.parse.unquote."""
+    _expect_few_quotes(string)
     return sized_result(  # type: ignore[no-any-return]
         urllib.parse.unquote(string, known_encoding(encoding), error_mode(errors))
     )
@@ -64,6 +73,7 @@ def unquote(string: str, encoding: str = "utf-8", errors: str = "replace") -> st
 
 def unquote_plus(string: str, encoding: str = "utf-8", errors: str = "replace") -> str:
     """urllib.parse.unquote_plus."""
+    _expect_few_quotes(string)
     return sized_result(  # type: ignore[no-any-return]
         urllib.parse.unquote_plus(string, known_encoding(encoding), error_mode(errors))
     )
@@ -117,6 +127,7 @@ def parse_query_list(
         if sys.version_info >= (3, 13):
             raise TypeError(f"memoryview: a bytes-like object is required, not '{kind.__name__}'")
         raise AttributeError(f"'{kind.__name__}' object has no attribute 'decode'")
+    _expect_few_quotes(qs)
     return urllib.parse.parse_qsl(
         qs, bool(keep_blank_values), bool(strict_parsing), max_num_fields=MAX_FIELDS, separator=separator
     )
