@@ -24,6 +24,8 @@ from picloud.errors import EmbeddedPostgresError, InvalidInput
 from picloud.types import AppId
 
 BATCH = 500
+SETTLED = 0.2
+"""Seconds after which the server has taken leave of a client, and the CPU time of its process is in the accounts."""
 
 _ENVIRONMENT = {
     "host": "PGHOST",
@@ -66,6 +68,7 @@ async def drain_by_pgbench(node: BenchNode, dsn: str, count: int) -> Figure:
         done = await trio.run_process(
             command, capture_stdout=True, capture_stderr=True, check=False, env={"PATH": os.defpath, **address}
         )
+    await trio.sleep(SETTLED)
     spent = account.per_message(count)
     await empty(node, queue)
     output = (done.stdout + done.stderr).decode(errors="replace")
