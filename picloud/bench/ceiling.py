@@ -75,7 +75,9 @@ async def drain_by_pgbench(node: BenchNode, dsn: str, count: int) -> Figure:
     rate = re.search(r"tps = ([\d.]+)", output)
     if done.returncode != 0 or rate is None:
         raise InvalidInput(f"pgbench failed: {(output.strip().splitlines() or ['no output'])[-1]}")
-    return Figure(float(rate[1]) * min(BATCH, count), {name: spent[name] for name in ("server_us",) if name in spent})
+    return Figure(
+        float(rate[1]) * min(BATCH, count), {name: used for name, used in spent.items() if name == "server_us"}
+    )
 
 
 def pull_script(app_id: AppId, queue: str) -> str:

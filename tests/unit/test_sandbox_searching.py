@@ -6,8 +6,9 @@ from textwrap import indent
 from typing import Any
 
 import pytest
+from sandbox_seat import run_metered
 
-from picloud.engine.sandbox import Limits, Meter, Watchdog, compile_script, run_script
+from picloud.engine.sandbox import compile_script, run_script
 
 PRELUDE = """
 from collections import Counter, deque
@@ -61,14 +62,8 @@ EXPRESSIONS = (
 
 
 def run_in_sandbox(source: str) -> Any:
-    meter = Meter(Limits())
     compiled = compile_script(source, "searching")
-    watchdog = Watchdog()
-    try:
-        with watchdog.seat() as seat:
-            return seat.run(meter, lambda: plain(run_script(compiled, meter=meter, args=({}, None))))
-    finally:
-        watchdog.close()
+    return run_metered(lambda meter: plain(run_script(compiled, meter=meter, args=({}, None))))
 
 
 def run_plainly(source: str) -> Any:

@@ -11,8 +11,9 @@ from textwrap import dedent, indent
 from typing import Any
 
 import pytest
+from sandbox_seat import run_metered
 
-from picloud.engine.sandbox import LimitError, Limits, Meter, Watchdog, compile_script, run_script
+from picloud.engine.sandbox import LimitError, compile_script, run_script
 from picloud.engine.sandbox.kinds import FLOAT, LIST, STR, Kind
 from picloud.engine.sandbox.scopes import Scopes, all_nodes
 
@@ -25,13 +26,7 @@ def handler(body: str) -> str:
 def run(body: str) -> Any:
     """Run the body of a `handle` in the sandbox."""
     source = handler(body)
-    meter = Meter(Limits())
-    watchdog = Watchdog()
-    try:
-        with watchdog.seat() as seat:
-            return seat.run(meter, lambda: run_script(compile_script(source, "s"), meter=meter, args=({}, None)))
-    finally:
-        watchdog.close()
+    return run_metered(lambda meter: run_script(compile_script(source, "s"), meter=meter, args=({}, None)))
 
 
 def kinds_in(body: str) -> dict[str, Kind]:

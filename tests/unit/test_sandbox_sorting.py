@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sandbox_seat import run_metered
 
-from picloud.engine.sandbox import Limits, Meter, Watchdog, sorting
+from picloud.engine.sandbox import sorting
 
 
-@pytest.fixture
-def in_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@pytest.fixture(autouse=True)
+def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "_PIECE", 4)
-    watchdog = Watchdog()
-    with watchdog.seat() as seat:
-        yield lambda work: seat.run(Meter(Limits()), work)
-    watchdog.close()
 
 
-def test_order_and_stability_are_those_of_python(in_pieces: Any) -> None:
+def test_order_and_stability_are_those_of_python() -> None:
     source = random.Random(7)
 
     def compare() -> None:
@@ -31,21 +27,21 @@ def test_order_and_stability_are_those_of_python(in_pieces: Any) -> None:
                 assert sorting.sorted_list(rows, key=lambda row: row[0], reverse=reverse) == expected
                 assert sorting.sorted_list(rows, reverse=reverse) == sorted(rows, reverse=reverse)
 
-    in_pieces(compare)
+    run_metered(lambda meter: compare())
 
 
-def test_a_key_that_fails_leaves_the_list_as_it_was(in_pieces: Any) -> None:
+def test_a_key_that_fails_leaves_the_list_as_it_was() -> None:
     items: list[Any] = [3, 1, 2, 0, 9, 8, 7]
 
     def key(item: int) -> float:
         return 1 / item
 
     with pytest.raises(ZeroDivisionError):
-        in_pieces(lambda: sorting.sort_list(items, key=key))
+        run_metered(lambda meter: sorting.sort_list(items, key=key))
     assert items == [3, 1, 2, 0, 9, 8, 7]
 
 
-def test_a_list_changed_meanwhile_is_told(in_pieces: Any) -> None:
+def test_a_list_changed_meanwhile_is_told() -> None:
     items = [3, 1, 2, 5, 9, 8, 7]
 
     def key(item: int) -> int:
@@ -53,9 +49,9 @@ def test_a_list_changed_meanwhile_is_told(in_pieces: Any) -> None:
         return item
 
     with pytest.raises(ValueError, match="list modified during sort"):
-        in_pieces(lambda: sorting.sort_list(items, key=key))
+        run_metered(lambda meter: sorting.sort_list(items, key=key))
 
 
-def test_what_cannot_be_compared_says_so_in_python_s_words(in_pieces: Any) -> None:
+def test_what_cannot_be_compared_says_so_in_python_s_words() -> None:
     with pytest.raises(TypeError, match="'<' not supported between instances of 'str' and 'int'"):
-        in_pieces(lambda: sorting.sorted_list([1, 2, 3, 4, 5, "a"]))
+        run_metered(lambda meter: sorting.sorted_list([1, 2, 3, 4, 5, "a"]))

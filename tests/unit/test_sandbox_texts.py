@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sandbox_seat import run_metered
 
-from picloud.engine.sandbox import Limits, Meter, Watchdog
+from picloud.engine.sandbox import Meter
 from picloud.engine.sandbox import methods_of_texts as texts
+from picloud.engine.sandbox.modules.encoding import dump_json
+from picloud.engine.sandbox.text import to_repr
 
 
-@pytest.fixture
-def short_steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@pytest.fixture(autouse=True)
+def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "SPLIT_AT_ONCE", 0)
     monkeypatch.setattr(texts, "_STEP", 3)
-    watchdog = Watchdog()
-    with watchdog.seat() as seat:
-        yield lambda work: seat.run(Meter(Limits()), work)
-    watchdog.close()
 
 
-def test_splitting_in_steps_is_splitting(short_steps: Any) -> None:
+def test_splitting_in_steps_is_splitting() -> None:
     source = random.Random(5)
 
     def compare() -> None:
@@ -35,14 +33,26 @@ def test_splitting_in_steps_is_splitting(short_steps: Any) -> None:
                 assert texts.split_from_end(value, by, most) == value.rsplit(by, most), (value, by, most)
                 assert texts.split_lines(value) == value.splitlines()
 
-    short_steps(compare)
+    run_metered(lambda meter: compare())
+
+
+def test_a_text_is_charged_once_when_it_is_written_out() -> None:
+    def charged(write: Any) -> int:
+        def work(meter: Meter) -> int:
+            write(["x" * 100_000])
+            return meter.allocated_bytes
+
+        return run_metered(work)
+
+    for write in (dump_json, to_repr):
+        assert 100_000 < charged(write) < 110_000
 
 
 @pytest.mark.parametrize(("sep", "most"), [("", -1), (5, -1), (None, "x"), (None, 1.5)])
-def test_what_split_refuses_is_refused_in_its_words(short_steps: Any, sep: Any, most: Any) -> None:
+def test_what_split_refuses_is_refused_in_its_words(sep: Any, most: Any) -> None:
     for ours, name in ((texts.split, "split"), (texts.split_from_end, "rsplit")):
         with pytest.raises(Exception) as expected:  # noqa: PT011 - whichever Python raises
             getattr("a b", name)(sep, most)
         with pytest.raises(expected.type) as found:
-            short_steps(lambda ours=ours: ours("a b", sep, most))
+            run_metered(lambda meter, ours=ours: ours("a b", sep, most))
         assert str(found.value) == str(expected.value)

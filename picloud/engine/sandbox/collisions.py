@@ -24,6 +24,7 @@ _NESTED_FROM: Final = 32
 _NUMBERS_FROM: Final = 128
 """Tables of more keys are looked at: by what their keys cost to be compared."""
 _FEW: Final = 8
+"""So few keys with the hash of another cost nothing."""
 
 
 def count_collisions(keys: Collection[Any]) -> int:

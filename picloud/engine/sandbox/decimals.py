@@ -20,10 +20,9 @@ _HOST: Final = decimal.Decimal
 _EITHER_WAY: Final = "add sub mul truediv".split()
 _DIVISIONS: Final = "floordiv mod divmod".split()
 _COMPARISONS: Final = "__eq__ __ne__ __lt__ __le__ __gt__ __ge__".split()
-_UNARY: Final = "__neg__ __pos__ __abs__".split()
 _METHODS: Final = (
-    "sqrt copy_abs copy_negate quantize normalize to_integral_value to_integral_exact compare copy_sign max min "
-    "same_quantum"
+    "__neg__ __pos__ __abs__ sqrt copy_abs copy_negate quantize normalize to_integral_value to_integral_exact compare "
+    "copy_sign max min same_quantum"
 ).split()
 _WRITTEN_OUT: Final = "__int__ __trunc__ __floor__ __ceil__ __round__ __format__".split()
 
@@ -33,6 +32,13 @@ class Decimal(decimal.Decimal):
 
     __slots__ = ()
     __hash__ = _HOST.__hash__
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        """Both integers have as many digits as the number and its exponent have together."""
+        _, digits, exponent = self.as_tuple()
+        if isinstance(exponent, int) and len(digits) + abs(exponent) > MAX_DECIMAL_EXPONENT:
+            raise LimitError("the Decimal is too long for a ratio of integers")
+        return super().as_integer_ratio()
 
 
 Decimal.__name__ = Decimal.__qualname__ = "decimal.Decimal"
@@ -111,10 +117,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) or (isinstance(value, _HOST) and value.is_finite())
 
 
-def _of_itself(apply: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self: owned(apply(self))
-
-
 def _with_options(apply: Callable[..., Any]) -> Callable[..., Any]:
     def call(self: Decimal, *arguments: Any, **options: Any) -> Any:
         return owned(apply(self, *map(_short, arguments), **{name: _short(given) for name, given in options.items()}))
@@ -128,16 +130,15 @@ def _written_out(apply: Callable[..., Any]) -> Callable[..., Any]:
 
 def _guard() -> None:
     """Put a guard before every method that costs more than its Decimal, or makes another."""
-    both_sides = {
+    guarded = {
         _with_other: [f"__{side}{name}__" for name in _EITHER_WAY for side in ("", "r")],
         _compared: _COMPARISONS,
         _divided: [f"__{side}{name}__" for name in _DIVISIONS for side in ("", "r")],
         _raised: ["__pow__", "__rpow__"],
-        _of_itself: _UNARY,
         _with_options: _METHODS,
         _written_out: _WRITTEN_OUT,
     }
-    for guard, names in both_sides.items():
+    for guard, names in guarded.items():
         for name in names:
             method = guard(getattr(_HOST, name))
             method.__name__ = method.__qualname__ = name
@@ -157,14 +158,3 @@ class DecimalTuple(Record):
 def parts(number: Decimal) -> DecimalTuple:
     """Decimal.as_tuple."""
     return DecimalTuple(tuple(number.as_tuple()))
-
-
-def ratio(number: Decimal) -> tuple[int, int]:
-    """Decimal.as_integer_ratio: both integers have as many digits as the number and its exponent have together."""
-    _, digits, exponent = number.as_tuple()
-    if isinstance(exponent, int) and len(digits) + abs(exponent) > MAX_DECIMAL_EXPONENT:
-        raise LimitError("the Decimal is too long for a ratio of integers")
-    return _HOST.as_integer_ratio(number)
-
-
-setattr(Decimal, "as_integer_ratio", ratio)  # noqa: B010 - mypy takes no method in place of another

@@ -10,6 +10,7 @@ from picloud.engine.sandbox.meter import current_meter
 from picloud.engine.sandbox.sizes import (
     SIZED,
     TEXTS,
+    count_marks,
     expect_items,
     expect_room,
     expect_text,
@@ -23,7 +24,7 @@ from picloud.engine.sandbox.stops import LimitError
 SPLIT_AT_ONCE: Final = 64 * KIB
 """Longer texts are split in steps."""
 _STEP: Final = 16 * KIB
-_LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_LINE_ENDS: Final[dict[type, str]] = {str: "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", bytes: "\n\r"}
 
 
 def _padding(name: str) -> Any:
@@ -43,15 +44,13 @@ def _growing(name: str) -> Any:
 
 
 def _expect_cheap_search(sub: Any, text: Any) -> None:
-    if len(sub) > 16 and len(sub) * len(text) > 4 * MAX_WALK_TEXT:
+    if type(sub) in TEXTS and len(sub) > 16 and len(sub) * len(text) > 4 * MAX_WALK_TEXT:
         raise LimitError("the search from the end is too expensive")
 
 
 def _searching_backwards(name: str) -> Any:
     def search(text: Any, *args: Any, **kwargs: Any) -> Any:
-        sub: Any = args[0] if args else kwargs.get("sep")
-        if type(sub) in TEXTS:
-            _expect_cheap_search(sub, text)
+        _expect_cheap_search(args[0] if args else None, text)
         return sized_result(getattr(text, name)(*args, **kwargs))
 
     return search
@@ -138,11 +137,10 @@ def split(text: Any, sep: Any = None, maxsplit: Any = -1) -> Any:
 
 
 def split_from_end(text: Any, sep: Any = None, maxsplit: Any = -1) -> Any:
-    if len(text) <= SPLIT_AT_ONCE:
-        return sized_result(text.rsplit(sep, maxsplit))
-    if type(sep) in TEXTS:
-        _expect_cheap_search(sep, text)
-    return _split_in_steps(text, sep, maxsplit, at=0)
+    _expect_cheap_search(sep, text)
+    if len(text) > SPLIT_AT_ONCE:
+        return _split_in_steps(text, sep, maxsplit, at=0)
+    return sized_result(text.rsplit(sep, maxsplit))
 
 
 def _split_in_steps(text: Any, sep: Any, maxsplit: Any, *, at: int) -> list[Any]:
@@ -171,8 +169,7 @@ def _split_in_steps(text: Any, sep: Any, maxsplit: Any, *, at: int) -> list[Any]
 
 def split_lines(text: Any, keepends: Any = False) -> Any:
     if len(text) > SPLIT_AT_ONCE:
-        ends = _LINE_ENDS if type(text) is str else [b"\n", b"\r"]
-        expect_items(sum([text.count(end) for end in ends]))
+        expect_items(count_marks(text, _LINE_ENDS[type(text)]))
     return sized_result(text.splitlines(keepends))
 
 

@@ -49,11 +49,11 @@ FEW: Final = 32
 _QUICKLY_COUNTED: Final = TEXTS | {int, float, bool, type(None)}
 _DECIMAL_BYTES: Final = Decimal().__sizeof__()
 
-_ZONED: Final = frozenset([datetime.datetime, datetime.time, datetime.timezone])
+MOMENTS: Final = frozenset([datetime.datetime, datetime.time])
+_ZONED: Final = MOMENTS | {datetime.timezone}
 """Types that show the name of a time zone, which may be long."""
 
 _WEIGHTLESS: Final = frozenset([float, bool, type(None)])
-MOMENTS: Final = frozenset([datetime.datetime, datetime.time])
 _MOMENT_NODES: Final = 5
 """What two moments in different time zones weigh that are compared: each asks its zone."""
 
@@ -237,7 +237,7 @@ def expect_written(value: Any) -> None:
     """Refuse to write out a value whose texts alone are too long for one text: escapes make them ten times as long."""
     extent = Extent()
     extent.add(value)
-    expect_text(extent.text)
+    expect_length(extent.text)
 
 
 def walk(value: Any) -> Any:
@@ -281,10 +281,20 @@ def sized_result(value: Any) -> Any:
     return value
 
 
-def expect_text(size: int, unit_bytes: int = 1) -> None:
-    """Check and charge a text before it is made."""
+def count_marks(text: Any, marks: str) -> int:
+    """Count some characters in a text or in bytes."""
+    return sum([text.count(mark if type(text) is str else mark.encode()) for mark in marks])
+
+
+def expect_length(size: int) -> None:
+    """Check a text before it is made; it is charged when it is there."""
     if size > MAX_TEXT:
         raise LimitError(f"the result would be longer than {MAX_TEXT}")
+
+
+def expect_text(size: int, unit_bytes: int = 1) -> None:
+    """Check and charge a text before it is made."""
+    expect_length(size)
     if size > CHARGE_FROM:
         current_meter().charge(size * unit_bytes)
 

@@ -118,10 +118,11 @@ def maximum(*arguments: Any, key: Any = None, **default: Any) -> Any:
 def sort_list(items: list[Any], *, key: Any = None, reverse: bool = False) -> None:
     if key is None and _runs_script(items, _MAX_NODES):
         key = _itself
+    guarded = None if key is None else key_function(key)
     if len(items) > _PIECE:
-        _sort_pieces(items, None if key is None else key_function(key), reverse)
+        _sort_pieces(items, guarded, reverse)
     else:
-        items.sort(key=None if key is None else key_function(key), reverse=reverse)
+        items.sort(key=guarded, reverse=reverse)
 
 
 def _sort_pieces(items: list[Any], key: Callable[[Any], Any] | None, reverse: bool) -> None:

@@ -161,9 +161,9 @@ def _has_plain_fields(error: BaseException) -> bool:
 def _error_text(error: BaseException) -> str:
     """What str(error) gives, without the C code that would visit nested arguments unchecked."""
     arguments = error_arguments(error)
-    if len(arguments) > 1:
-        expect_written(arguments)
     if ATOMS.issuperset(map(type, arguments)) and _has_plain_fields(error):
+        if len(arguments) > 1:
+            expect_written(arguments)
         return sized_result(_host_text(error))  # type: ignore[no-any-return]
     if len(arguments) != 1:
         return to_repr(arguments)

@@ -21,6 +21,8 @@ from picloud.engine.sandbox.sizes import (
     TEXTS,
     Extent,
     bounded,
+    count_marks,
+    expect_length,
     expect_short_digits,
     expect_text,
     parts,
@@ -58,7 +60,7 @@ def dump_json(
     else:
         value = snapshot(value, extent)
     expect_short_digits(value, extent)
-    expect_text(extent.text)
+    expect_length(extent.text)
     bare = default is None and indent is None and separators is None and ensure_ascii is allow_nan is True
     if bare and sort_keys is skipkeys is False:
         return sized_result(_ENCODER.encode(value))  # type: ignore[no-any-return]
@@ -122,10 +124,7 @@ def load_json(
         raise TypeError(f"the JSON object must be str, bytes or bytearray, not {type(s).__name__}")
     if len(s) > MAX_TEXT:
         raise LimitError("the JSON text is too long")
-    if (
-        len(s) > MAX_LOADED
-        and (s.count("[") + s.count("{") if type(s) is str else s.count(b"[") + s.count(b"{")) > MAX_LOADED
-    ):
+    if len(s) > MAX_LOADED and count_marks(s, "[{") > MAX_LOADED:
         raise LimitError(f"the JSON text has more than {MAX_LOADED} containers")
     given: dict[str, Any] = {}
     if not (object_hook is parse_float is parse_int is parse_constant is object_pairs_hook is None):

@@ -10,7 +10,17 @@ from typing import Any, Final
 from picloud.engine.sandbox.class_model import ScriptClass
 from picloud.engine.sandbox.containers import Deque
 from picloud.engine.sandbox.records import Record
-from picloud.engine.sandbox.sizes import MAPPINGS, SEQUENCES, SIZED, TEXTS, bounded, expect_text, sized_result, walk
+from picloud.engine.sandbox.sizes import (
+    MAPPINGS,
+    SEQUENCES,
+    SIZED,
+    TEXTS,
+    bounded,
+    count_marks,
+    expect_text,
+    sized_result,
+    walk,
+)
 from picloud.engine.sandbox.stops import LimitError
 from picloud.engine.sandbox.text import error_mode, known_encoding, to_text
 
@@ -59,7 +69,7 @@ def _short(safe: Any) -> Any:
 
 def _expect_few_quotes(text: Any) -> None:
     """The library splits at each of them at once."""
-    if type(text) in TEXTS and len(text) > MAX_QUOTES and text.count("%" if type(text) is str else b"%") > MAX_QUOTES:
+    if type(text) in TEXTS and len(text) > MAX_QUOTES and count_marks(text, "%") > MAX_QUOTES:
         raise LimitError(f"the text has more than {MAX_QUOTES} escapes")
 
 
